@@ -1,0 +1,1 @@
+"""WHIR proving as a Python array library on MLX."""

@@ -1,0 +1,43 @@
+"""One step of the Fiat-Shamir transcript on the device (`challenge.metal`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .device import Device
+from .operation import check_shape, operation, product
+
+MAX_INDEX_BITS = 27
+
+
+@operation
+def challenge(device: Device, state, segments: list, *, num_samples: int, num_indices: int = 0, index_bits: int = 0):
+    """Absorb, then sample field elements, then draw indices.
+
+    state: (26,) uint32, see docs/architecture.md; segments: 1 to 3 arrays of Montgomery words, absorbed in order.
+    Returns the new state (26,), samples (num_samples,) Montgomery words, indices (num_indices,) plain integers below
+    2^index_bits (uniform: the one biased sample, p - 1, is drawn again; 0 bits draw nothing and give zeros).
+    Raises ValueError for more segments or index_bits > 27. Source: p3-challenger 0.8.0 (`duplex_challenger.rs`).
+    """
+    check_shape("state", state.shape, ndim=1, last=26)
+    if not 1 <= len(segments) <= 3:
+        raise ValueError(f"segments must be 1 to 3 arrays, got {len(segments)}")
+    if not 0 <= index_bits <= MAX_INDEX_BITS:
+        raise ValueError(f"index_bits must be in 0..{MAX_INDEX_BITS}, got {index_bits}")
+    sizes = [product(x.shape) for x in segments]
+    runs = [x if n else state for x, n in zip(segments, sizes)]
+    while len(runs) < 3:
+        runs.append(state)
+        sizes.append(0)
+    drawn = num_indices if index_bits else 0
+    new_state, samples, indices = device.launch(
+        "challenge",
+        (*sizes, num_samples, drawn, index_bits),
+        [state, *runs],
+        [(26,), (max(1, num_samples),), (max(1, drawn),)],
+        grid=(1, 1, 1),
+        lanes=1,
+    )
+    if num_indices and not drawn:
+        indices = device.asarray(np.zeros(num_indices, np.uint32))
+    return new_state, samples if num_samples else samples[:0], indices if num_indices else indices[:0]

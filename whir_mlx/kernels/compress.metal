@@ -1,0 +1,18 @@
+// parents[i, :] = Poseidon2(children[ARITY i] || ... || children[ARITY i + ARITY - 1])[0..8), ARITY * 8 = WIDTH (16 or 32).
+// size: [N]. children: (N * ARITY, 8) digests, Montgomery words. parents: (N, 8). Grid: N threads along x, one node each.
+#include "poseidon2.h"
+
+kernel void compress(
+    const constant uint* size [[buffer(0)]],
+    const device uint* children [[buffer(1)]],
+    device uint* parents [[buffer(2)]],
+    uint3 thread_position_in_grid [[thread_position_in_grid]]) {
+  lane_index i = thread_position_in_grid.x;
+  RETURN_OUTSIDE_GRID(i, size[0]);
+  uint s[WIDTH];
+  UNROLLED_LOOP
+  for (int k = 0; k < WIDTH; k++) s[k] = children[i * WIDTH + k];
+  poseidon2_permute(s);
+  UNROLLED_LOOP
+  for (int k = 0; k < 8; k++) parents[i * 8 + k] = s[k];
+}

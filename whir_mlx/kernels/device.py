@@ -1,0 +1,143 @@
+"""Devices: where kernels run.
+
+`Device.launch` is the one way from a wrapper to a kernel, on every target. Arrays are `uint32` and C-contiguous: NumPy
+arrays on `cpu` and `numpy`, lazy MLX arrays on `metal` and `cuda`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+import numpy as np
+
+from ..errors import DeviceError
+from .targets import cpu
+
+__all__ = ["Device", "get_device"]
+
+NAMES = ("metal", "cuda", "cpu", "numpy")
+
+
+class Device:
+    """A place to run kernels. Made by `get_device`.
+
+    `name` is one of metal, cuda, cpu, numpy; `lazy` says whether launches build a graph instead of running at once.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self.lazy = name in ("metal", "cuda")
+        # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
+        self.vector_lanes = 1
+
+    def __repr__(self) -> str:
+        return f"Device({self.name!r})"
+
+    def asarray(self, x) -> np.ndarray:
+        """`x` (NumPy or MLX, uint32) as an array of this device. No copy where none is needed."""
+        return np.ascontiguousarray(np.asarray(x, dtype=np.uint32))
+
+    def numpy(self, x) -> np.ndarray:
+        """`x` of this device as a NumPy array; evaluates it first where it is lazy."""
+        return np.asarray(x)
+
+    def evaluate(self, *arrays) -> None:
+        """Wait until `arrays` are computed (nothing to do where launches run at once)."""
+
+    def launch(
+        self,
+        name: str,
+        size: tuple[int, ...],
+        inputs: list,
+        outputs: list[tuple[int, ...]],
+        *,
+        grid: tuple[int, int, int] | None = None,
+        groups: tuple[int, int, int] | None = None,
+        group: tuple[int, int, int] = (256, 1, 1),
+        values: dict[str, int] | None = None,
+        lanes: int = 0,
+        cost: float = 0.0,
+    ) -> list:
+        """Launch `<name>.metal`.
+
+        size: host integers, the kernel's first input. inputs, outputs: arrays, and shapes of new arrays.
+        grid: threads, for kernels without barriers; or groups: groups of `group` threads each, for those with.
+        values: specialisation constants. lanes: threads a vector on the CPU target (0: its widest).
+        cost: rough nanoseconds of one CPU core for the whole launch, to decide how many threads are worth waking.
+        Returns the list of outputs.
+        """
+        raise NotImplementedError
+
+
+class CpuDevice(Device):
+    """The CPU target (module `targets.cpu`)."""
+
+    def __init__(self):
+        super().__init__("cpu")
+        self.threads = cpu.default_threads()
+        self.vector_lanes = cpu.native_lanes()
+
+    def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
+        arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]
+        # Waking a sleeping worker takes some 50 us; below that one thread is quicker.
+        threads = self.threads if cost > 50_000 else 1
+        return cpu.run(
+            name,
+            arrays,
+            outputs,
+            grid=grid or groups,
+            values=values or {},
+            lanes=lanes,
+            grouped=groups is not None,
+            threads=threads,
+        )
+
+
+@lru_cache(maxsize=4096)
+def _size_array(size: tuple[int, ...]) -> np.ndarray:
+    return np.array(size, np.uint32)
+
+
+@lru_cache(maxsize=None)
+def _make(name: str) -> Device:
+    if name == "numpy":
+        return Device("numpy")
+    if name == "cpu":
+        if not cpu.available():
+            raise DeviceError("device 'cpu' needs a C++ compiler (looked for CXX, g++, c++, clang++); 'numpy' needs none")
+        return CpuDevice()
+    from .targets.gpu import GpuDevice
+
+    return GpuDevice(name)
+
+
+def get_device(name: str | Device = "auto") -> Device:
+    """The device called `name`, made at first use and kept.
+
+    name: "auto" | "metal" | "cuda" | "cpu" | "numpy", or a `Device`. "auto" takes `WHIR_MLX_DEVICE`, else a GPU that MLX
+    can use, else the CPU target, else NumPy (with a warning: it is some hundred times slower).
+    Raises `ValueError` for another name and `DeviceError` where the device is missing.
+    """
+    if isinstance(name, Device):
+        return name
+    if name == "auto":
+        name = os.environ.get("WHIR_MLX_DEVICE") or _best()
+    if name not in NAMES:
+        raise ValueError(f"device must be one of auto, {', '.join(NAMES)}, got {name!r}")
+    return _make(name)
+
+
+@lru_cache(maxsize=None)
+def _best() -> str:
+    from .targets.gpu import usable_gpu
+
+    found = usable_gpu()
+    if found:
+        return found
+    if cpu.available():
+        return "cpu"
+    import warnings
+
+    warnings.warn("no GPU and no C++ compiler found: proving with NumPy, which is slow", RuntimeWarning, stacklevel=2)
+    return "numpy"

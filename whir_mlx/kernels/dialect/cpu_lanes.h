@@ -1,0 +1,310 @@
+// The words of the kernel dialect for LANES threads at once: a `uint` is a vector, one lane a thread, threads running
+// along x. `int`, and the y and z of a position, are the same in all lanes; so control flow on them needs no masks.
+typedef uint32_t vector_u32 __attribute__((vector_size(4 * LANES)));
+typedef int32_t vector_i32 __attribute__((vector_size(4 * LANES)));
+typedef uint64_t vector_u64 __attribute__((vector_size(8 * LANES)));
+
+struct Mask {
+  vector_i32 bits;
+};
+
+KERNEL_FUNCTION vector_u32 lane_numbers() {
+  vector_u32 v;
+  for (int i = 0; i < LANES; i++) v[i] = uint32_t(i);
+  return v;
+}
+
+struct uint {
+  vector_u32 v;
+  uint() = default;
+  KERNEL_FUNCTION_METHOD uint(vector_u32 value) : v(value) {}
+  KERNEL_FUNCTION_METHOD uint(uint32_t value) : v(vector_u32{} + value) {}
+  KERNEL_FUNCTION_METHOD uint(int32_t value) : v(vector_u32{} + uint32_t(value)) {}
+  KERNEL_FUNCTION_METHOD uint& operator+=(uint o) { v += o.v; return *this; }
+  KERNEL_FUNCTION_METHOD uint& operator-=(uint o) { v -= o.v; return *this; }
+};
+
+// Consecutive lanes have consecutive indices: loads and stores are contiguous.
+struct lane_index {
+  uint32_t base;
+  KERNEL_FUNCTION_METHOD operator uint() const { return uint(lane_numbers() + base); }
+};
+// Consecutive lanes are `step` apart.
+struct step_index {
+  uint32_t base, step;
+  KERNEL_FUNCTION_METHOD operator uint() const { return uint(lane_numbers() * step + base); }
+};
+struct Position {
+  lane_index x;
+  uint32_t y, z;
+};
+
+#define UINT_OPERATOR(op) \
+  KERNEL_FUNCTION uint operator op(uint a, uint b) { return uint(a.v op b.v); } \
+  KERNEL_FUNCTION uint operator op(uint a, int32_t b) { return uint(a.v op uint32_t(b)); } \
+  KERNEL_FUNCTION uint operator op(uint a, uint32_t b) { return uint(a.v op b); } \
+  KERNEL_FUNCTION uint operator op(int32_t a, uint b) { return uint(a).v op b.v; } \
+  KERNEL_FUNCTION uint operator op(uint32_t a, uint b) { return uint(a).v op b.v; }
+UINT_OPERATOR(+)
+UINT_OPERATOR(-)
+UINT_OPERATOR(*)
+UINT_OPERATOR(/)
+UINT_OPERATOR(%)
+UINT_OPERATOR(&)
+UINT_OPERATOR(|)
+UINT_OPERATOR(^)
+UINT_OPERATOR(>>)
+UINT_OPERATOR(<<)
+#undef UINT_OPERATOR
+#define UINT_COMPARE(op) \
+  KERNEL_FUNCTION Mask operator op(uint a, uint b) { return Mask{(vector_i32)(a.v op b.v)}; }
+UINT_COMPARE(<)
+UINT_COMPARE(<=)
+UINT_COMPARE(>)
+UINT_COMPARE(>=)
+UINT_COMPARE(==)
+UINT_COMPARE(!=)
+#undef UINT_COMPARE
+KERNEL_FUNCTION Mask operator&&(Mask a, Mask b) { return Mask{a.bits & b.bits}; }
+KERNEL_FUNCTION Mask operator||(Mask a, Mask b) { return Mask{a.bits | b.bits}; }
+
+#define INDEX_OPERATORS(T) \
+  KERNEL_FUNCTION lane_index operator+(lane_index a, T b) { return lane_index{a.base + uint32_t(b)}; } \
+  KERNEL_FUNCTION lane_index operator+(T b, lane_index a) { return lane_index{a.base + uint32_t(b)}; } \
+  KERNEL_FUNCTION step_index operator*(lane_index a, T b) { return step_index{a.base * uint32_t(b), uint32_t(b)}; } \
+  KERNEL_FUNCTION step_index operator*(T b, lane_index a) { return a * b; } \
+  KERNEL_FUNCTION step_index operator+(step_index a, T b) { return step_index{a.base + uint32_t(b), a.step}; } \
+  KERNEL_FUNCTION step_index operator+(T b, step_index a) { return a + b; } \
+  KERNEL_FUNCTION step_index operator*(step_index a, T b) { return step_index{a.base * uint32_t(b), a.step * uint32_t(b)}; } \
+  KERNEL_FUNCTION step_index operator*(T b, step_index a) { return a * b; } \
+  KERNEL_FUNCTION uint operator>>(lane_index a, T b) { return uint(a) >> uint(uint32_t(b)); } \
+  KERNEL_FUNCTION uint operator&(lane_index a, T b) { return uint(a) & uint(uint32_t(b)); }
+INDEX_OPERATORS(int32_t)
+INDEX_OPERATORS(uint32_t)
+#undef INDEX_OPERATORS
+
+KERNEL_FUNCTION uint gather(const uint32_t* p, vector_u32 index) {
+#if defined(__AVX512F__) && LANES == 16
+  return uint((vector_u32)_mm512_i32gather_epi32((__m512i)index, p, 4));
+#elif defined(__AVX2__) && LANES == 8
+  return uint((vector_u32)_mm256_i32gather_epi32((const int*)p, (__m256i)index, 4));
+#else
+  vector_u32 v;
+  for (int i = 0; i < LANES; i++) v[i] = p[index[i]];
+  return uint(v);
+#endif
+}
+
+// What `p[i]` of a writable buffer gives: assign to store, read to load.
+struct Contiguous {
+  uint32_t* p;
+  KERNEL_FUNCTION_METHOD operator uint() const {
+    vector_u32 v;
+    memcpy(&v, p, sizeof v);
+    return uint(v);
+  }
+  KERNEL_FUNCTION_METHOD void operator=(uint x) const { memcpy(p, &x.v, sizeof x.v); }
+};
+struct Scattered {
+  uint32_t* p;
+  vector_u32 index;
+  KERNEL_FUNCTION_METHOD operator uint() const { return gather(p, index); }
+  KERNEL_FUNCTION_METHOD void operator=(uint x) const {
+    for (int i = 0; i < LANES; i++) p[index[i]] = x.v[i];
+  }
+};
+struct const_buffer {
+  const uint32_t* p;
+  KERNEL_FUNCTION_METHOD uint operator[](lane_index i) const {
+    vector_u32 v;
+    memcpy(&v, p + i.base, sizeof v);
+    return uint(v);
+  }
+  KERNEL_FUNCTION_METHOD uint operator[](step_index i) const { return gather(p + i.base, lane_numbers() * i.step); }
+  KERNEL_FUNCTION_METHOD uint operator[](uint i) const { return gather(p, i.v); }
+  KERNEL_FUNCTION_METHOD uint32_t operator[](int32_t i) const { return p[i]; }
+  KERNEL_FUNCTION_METHOD uint32_t operator[](uint32_t i) const { return p[i]; }
+  KERNEL_FUNCTION_METHOD const_buffer operator+(int64_t n) const { return const_buffer{p + n}; }
+};
+struct buffer {
+  uint32_t* p;
+  KERNEL_FUNCTION_METHOD Contiguous operator[](lane_index i) const { return Contiguous{p + i.base}; }
+  KERNEL_FUNCTION_METHOD Scattered operator[](step_index i) const { return Scattered{p + i.base, lane_numbers() * i.step}; }
+  KERNEL_FUNCTION_METHOD Scattered operator[](uint i) const { return Scattered{p, i.v}; }
+  KERNEL_FUNCTION_METHOD uint32_t& operator[](int32_t i) const { return p[i]; }
+  KERNEL_FUNCTION_METHOD uint32_t& operator[](uint32_t i) const { return p[i]; }
+  KERNEL_FUNCTION_METHOD buffer operator+(int64_t n) const { return buffer{p + n}; }
+};
+
+#define CONSTANT_ARRAY(name, size) static const uint32_t name[size]
+// Every group is one vector of threads here, so a barrier has nothing to wait for.
+#define THREADGROUP_ARRAY(name, size) \
+  alignas(64) uint32_t name##_words[size]; \
+  buffer name{name##_words}
+#define GROUP_BARRIER()
+
+KERNEL_FUNCTION uint select(uint a, uint b, Mask c) { return uint(c.bits ? b.v : a.v); }
+#if defined(__AVX2__) && LANES == 8
+KERNEL_FUNCTION uint min(uint a, uint b) { return uint((vector_u32)_mm256_min_epu32((__m256i)a.v, (__m256i)b.v)); }
+#elif defined(__AVX512F__) && LANES == 16
+KERNEL_FUNCTION uint min(uint a, uint b) { return uint((vector_u32)_mm512_min_epu32((__m512i)a.v, (__m512i)b.v)); }
+#else
+KERNEL_FUNCTION uint min(uint a, uint b) { return uint(a.v < b.v ? a.v : b.v); }
+#endif
+
+// Products of the even lanes, in 64 bits: lanes 0, 2, 4, ...
+typedef uint64_t vector_half __attribute__((vector_size(4 * LANES)));
+KERNEL_FUNCTION vector_half even_product(vector_half a, vector_half b) {
+#if defined(__AVX2__) && LANES == 8
+  return (vector_half)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#elif defined(__AVX512F__) && LANES == 16
+  return (vector_half)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+#elif defined(__SSE4_1__) && LANES == 4
+  return (vector_half)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__AVX2__) && LANES % 8 == 0
+  vector_half product;
+  for (int i = 0; i < LANES / 8; i++) ((__m256i*)&product)[i] = _mm256_mul_epu32(((__m256i*)&a)[i], ((__m256i*)&b)[i]);
+  return product;
+#else
+  return (a & 0xffffffffu) * (b & 0xffffffffu);
+#endif
+}
+KERNEL_FUNCTION vector_half odd_lanes(vector_u32 a) { return (vector_half)a >> 32; }
+// Even lanes from the high words of `even`, odd lanes from the high words of `odd`.
+KERNEL_FUNCTION vector_u32 high_words(vector_half even, vector_half odd) {
+#if defined(__AVX2__) && LANES == 8
+  return (vector_u32)_mm256_blend_epi32((__m256i)(even >> 32), (__m256i)odd, 0xaa);
+#elif defined(__AVX512F__) && LANES == 16
+  return (vector_u32)_mm512_mask_mov_epi32((__m512i)(even >> 32), 0xaaaa, (__m512i)odd);
+#else
+  return (vector_u32)((even >> 32) | (odd & 0xffffffff00000000u));
+#endif
+}
+KERNEL_FUNCTION vector_u32 low_words(vector_half even, vector_half odd) {
+  return (vector_u32)((even & 0xffffffffu) | (odd << 32));
+}
+KERNEL_FUNCTION void wide_product(uint a, uint b, uint& low, uint& high) {
+  vector_half even = even_product((vector_half)a.v, (vector_half)b.v);
+  vector_half odd = even_product(odd_lanes(a.v), odd_lanes(b.v));
+  low = uint(low_words(even, odd));
+  high = uint(high_words(even, odd));
+}
+KERNEL_FUNCTION uint mulhi(uint a, uint b) {
+  return uint(high_words(even_product((vector_half)a.v, (vector_half)b.v), even_product(odd_lanes(a.v), odd_lanes(b.v))));
+}
+KERNEL_FUNCTION uint reverse_bits(uint a) {
+  vector_u32 x = a.v;
+  x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
+  x = ((x >> 2) & 0x33333333u) | ((x & 0x33333333u) << 2);
+  x = ((x >> 4) & 0x0f0f0f0fu) | ((x & 0x0f0f0f0fu) << 4);
+  x = ((x >> 8) & 0x00ff00ffu) | ((x & 0x00ff00ffu) << 8);
+  return uint((x >> 16) | (x << 16));
+}
+KERNEL_FUNCTION uint simd_shuffle(uint value, uint lane) {
+#if defined(__clang__)
+  vector_u32 v;
+  for (int i = 0; i < LANES; i++) v[i] = value.v[lane.v[i] & (LANES - 1)];
+  return uint(v);
+#else
+  return uint(__builtin_shuffle(value.v, lane.v & uint32_t(LANES - 1)));
+#endif
+}
+KERNEL_FUNCTION uint simd_shuffle_xor(uint value, int32_t mask) { return simd_shuffle(value, uint(lane_numbers() ^ uint32_t(mask))); }
+
+struct Quad {
+  uint x, y, z, w;
+};
+template <typename P>
+KERNEL_FUNCTION Quad load_quad(P p, uint i) {
+  return Quad{gather(p.p, i.v * 4), gather(p.p + 1, i.v * 4), gather(p.p + 2, i.v * 4), gather(p.p + 3, i.v * 4)};
+}
+template <typename P>
+KERNEL_FUNCTION Quad load_quad(P p, int32_t i) { return Quad{p.p[4 * i], p.p[4 * i + 1], p.p[4 * i + 2], p.p[4 * i + 3]}; }
+template <typename P>
+KERNEL_FUNCTION Quad load_quad(P p, uint32_t i) { return load_quad(p, int32_t(i)); }
+template <typename P>
+KERNEL_FUNCTION Quad load_quad(P p, step_index i) { return load_quad(p, uint(i)); }
+template <typename P>
+KERNEL_FUNCTION Quad load_quad(P p, lane_index i) {
+#if defined(__AVX2__) && LANES == 8
+  const __m256i* q = (const __m256i*)(p.p + 4 * size_t(i.base));
+  __m256i a = _mm256_loadu_si256(q), b = _mm256_loadu_si256(q + 1), c = _mm256_loadu_si256(q + 2), d = _mm256_loadu_si256(q + 3);
+  // a = elements 0 1, b = 2 3, c = 4 5, d = 6 7; pair up 0 4, 1 5, 2 6, 3 7, then transpose 4 x 4 in each half.
+  __m256i s = _mm256_permute2x128_si256(a, c, 0x20), t = _mm256_permute2x128_si256(a, c, 0x31);
+  __m256i u = _mm256_permute2x128_si256(b, d, 0x20), v = _mm256_permute2x128_si256(b, d, 0x31);
+  __m256i st_low = _mm256_unpacklo_epi32(s, t), st_high = _mm256_unpackhi_epi32(s, t);
+  __m256i uv_low = _mm256_unpacklo_epi32(u, v), uv_high = _mm256_unpackhi_epi32(u, v);
+  return Quad{uint((vector_u32)_mm256_unpacklo_epi64(st_low, uv_low)), uint((vector_u32)_mm256_unpackhi_epi64(st_low, uv_low)),
+              uint((vector_u32)_mm256_unpacklo_epi64(st_high, uv_high)), uint((vector_u32)_mm256_unpackhi_epi64(st_high, uv_high))};
+#else
+  return load_quad(p, uint(i));
+#endif
+}
+template <typename P>
+KERNEL_FUNCTION void store_quad(P p, uint i, Quad q) {
+  for (int k = 0; k < LANES; k++) {
+    uint32_t* out = p.p + 4 * size_t(i.v[k]);
+    out[0] = q.x.v[k];
+    out[1] = q.y.v[k];
+    out[2] = q.z.v[k];
+    out[3] = q.w.v[k];
+  }
+}
+template <typename P>
+KERNEL_FUNCTION void store_quad(P p, lane_index i, Quad q) {
+#if defined(__AVX2__) && LANES == 8
+  __m256i x = (__m256i)q.x.v, y = (__m256i)q.y.v, z = (__m256i)q.z.v, w = (__m256i)q.w.v;
+  __m256i xy_low = _mm256_unpacklo_epi32(x, y), xy_high = _mm256_unpackhi_epi32(x, y);
+  __m256i zw_low = _mm256_unpacklo_epi32(z, w), zw_high = _mm256_unpackhi_epi32(z, w);
+  __m256i s = _mm256_unpacklo_epi64(xy_low, zw_low), t = _mm256_unpackhi_epi64(xy_low, zw_low);    // elements 0 4, 1 5
+  __m256i u = _mm256_unpacklo_epi64(xy_high, zw_high), v = _mm256_unpackhi_epi64(xy_high, zw_high);  // elements 2 6, 3 7
+  __m256i* out = (__m256i*)(p.p + 4 * size_t(i.base));
+  _mm256_storeu_si256(out, _mm256_permute2x128_si256(s, t, 0x20));
+  _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(u, v, 0x20));
+  _mm256_storeu_si256(out + 2, _mm256_permute2x128_si256(s, t, 0x31));
+  _mm256_storeu_si256(out + 3, _mm256_permute2x128_si256(u, v, 0x31));
+#else
+  store_quad(p, uint(i), q);
+#endif
+}
+
+// 64-bit sums of products, even and odd lanes apart, and their Montgomery reduction (see metal.h for the ranges).
+struct Wide {
+  vector_half even, odd;
+};
+KERNEL_FUNCTION Wide wide_mul(uint a, uint b) {
+  return Wide{even_product((vector_half)a.v, (vector_half)b.v), even_product(odd_lanes(a.v), odd_lanes(b.v))};
+}
+KERNEL_FUNCTION Wide wide_mad(Wide sum, uint a, uint b) {
+  Wide product = wide_mul(a, b);
+  return Wide{sum.even + product.even, sum.odd + product.odd};
+}
+KERNEL_FUNCTION uint wide_difference(vector_u32 high, Wide sum) {
+  vector_half mu = vector_half{} + 0x88000001u, p = vector_half{} + 0x78000001u;
+  vector_half even = even_product(even_product(sum.even, mu), p), odd = even_product(even_product(sum.odd, mu), p);
+  uint difference = uint(high - high_words(even, odd));
+  return min(difference, difference + 0x78000001u);
+}
+KERNEL_FUNCTION uint wide_reduce(Wide sum) { return wide_difference(high_words(sum.even, sum.odd), sum); }
+KERNEL_FUNCTION uint wide_reduce_4(Wide sum) {
+  uint high = uint(high_words(sum.even, sum.odd));
+  return wide_difference(min(high, high - 0x78000001u).v, sum);
+}
+
+KERNEL_FUNCTION int min(int a, int b) { return a < b ? a : b; }
+
+// x with its low `bits` bits (1 to 32) reversed, the others 0 before and after. `int` is the same in all threads of a vector.
+KERNEL_FUNCTION uint reverse_index(uint x, int bits) { return reverse_bits(x) >> (32 - bits); }
+KERNEL_FUNCTION int reverse_index(int x, int bits) {
+  uint32_t reversed = 0;
+  for (int bit = 0; bit < bits; bit++) reversed |= ((uint32_t(x) >> bit) & 1) << (bits - 1 - bit);
+  return int(reversed);
+}
+
+// out[index] = value where condition.
+#define STORE_IF(condition, out, index, value) store_if(condition, out, index, value)
+KERNEL_FUNCTION void store_if(Mask condition, buffer out, uint index, uint value) {
+  for (int i = 0; i < LANES; i++) {
+    if (condition.bits[i]) out.p[index.v[i]] = value.v[i];
+  }
+}

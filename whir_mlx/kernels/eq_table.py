@@ -1,0 +1,29 @@
+"""The table of eq(point, .) over the hypercube (`eq_table.metal`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..field.constants import MONTY_ONE
+from .device import Device
+from .eq_outer import eq_outer
+from .operation import check_shape, operation
+
+# Up to here every entry is its own product of n factors; a longer point is split in halves and multiplied out.
+_DIRECT = 6
+
+
+@operation
+def eq_table(device: Device, point):
+    """eq(point, b) for all b, coordinate 0 at the most significant bit. point: (n, 4) uint32 Montgomery words -> (2^n, 4).
+
+    Source: p3-multilinear-util 0.8.0 (`point.rs`).
+    """
+    check_shape("point", point.shape, ndim=2, last=4)
+    n = point.shape[0]
+    if n == 0:
+        return device.asarray(np.array([[MONTY_ONE, 0, 0, 0]], np.uint32))
+    if n > _DIRECT:
+        half = n // 2
+        return eq_outer(device, eq_table(device, point[:half]), eq_table(device, point[half:]))
+    return device.launch("eq_table", (1 << n, n), [point], [(1 << n, 4)], grid=(1 << n, 1, 1), cost=12.0 * n * (1 << n))[0]

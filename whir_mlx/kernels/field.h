@@ -1,0 +1,49 @@
+// BabyBear, p = 15 * 2^27 + 1, on Montgomery words: the word of x is x * 2^32 mod p, below p.
+#define FIELD_P 0x78000001u
+#define FIELD_MU 0x88000001u  // p^-1 mod 2^32
+#define FIELD_ONE 0x0ffffffeu // 2^32 mod p
+#define FIELD_R2 0x45dddde3u  // 2^64 mod p
+
+// In: a, b < p. Out: a + b mod p, < p. The sum is below 2p < 2^32; if it is below p, subtracting p wraps above it.
+KERNEL_FUNCTION uint field_add(uint a, uint b) {
+  uint sum = a + b;
+  return min(sum, sum - FIELD_P);
+}
+
+// In: a, b < p. Out: a - b mod p, < p. If a < b the difference wraps above 2^32 - p and adding p brings it below p.
+KERNEL_FUNCTION uint field_sub(uint a, uint b) {
+  uint difference = a - b;
+  return min(difference, difference + FIELD_P);
+}
+
+KERNEL_FUNCTION uint field_neg(uint a) { return field_sub(uint(0), a); }
+KERNEL_FUNCTION uint field_double(uint a) { return field_add(a, a); }
+
+// In: a, b < p. Out: a * b * 2^-32 mod p, < p (the Montgomery word of the product).
+KERNEL_FUNCTION uint field_mul(uint a, uint b) { return wide_reduce(wide_mul(a, b)); }
+
+// x / 2 mod p = (x >> 1) - 15 * (x mod 2) * 2^26, since 2^-k = -15 * 2^(27-k) mod p. Here and below x < p.
+template <int K>
+KERNEL_FUNCTION uint field_div_2exp(uint x) {
+  // (x mod 2^K) * 15 * 2^(27-K) < 15 * 2^27 < p, as a difference of two shifts; 31 - K >= 4.
+  uint low = x & uint((1u << K) - 1u);
+  return field_sub(x >> K, (low << (31 - K)) - (low << (27 - K)));
+}
+
+// x^7 by four products.
+KERNEL_FUNCTION uint field_pow7(uint x) {
+  uint x2 = field_mul(x, x);
+  uint x3 = field_mul(x2, x);
+  return field_mul(field_mul(x2, x2), x3);
+}
+
+// x^(p-2), the inverse of x (0 for 0). p - 2 = 0x77ffffff: 27 ones below 0b1110.
+KERNEL_FUNCTION uint field_inverse(uint x) {
+  uint power = x; // x^1, then x^0b11, x^0b111, x^0b1110 and 27 more ones
+  power = field_mul(field_mul(power, power), x);
+  power = field_mul(field_mul(power, power), x);
+  power = field_mul(power, power);
+  ROLLED_LOOP
+  for (int i = 0; i < 27; i++) power = field_mul(field_mul(power, power), x);
+  return power;
+}

@@ -1,0 +1,81 @@
+// One pass of a number-theoretic transform down the rows of a matrix: `levels` levels of decimation in frequency, done in
+// threadgroup memory in radix-16 steps (8, 4 or 2 for the rest). After all passes
+//   y[i, c] = sum_b x[b, c] * g(log_rows)^(i b)   (rows of x past its end are 0), natural order in and out.
+// A pass works on sub-transforms of `span` rows. A tile takes T = 2^levels rows, `stride` = span / T apart, and `lanes`
+// independent lanes. In a step of radix R on local sub-spans of R * step rows, output k (in place rev(k)) of the butterfly
+// at local row `inner` < step is multiplied by g(log of the sub-span's rows)^((offset + inner * stride) * k). The last pass
+// (stride 1) writes row r to row rev(r), so bit reversal costs no pass of its own.
+//
+// size: [log_rows, width, log_span, levels, live, lanes, blocks, scale]; live: local rows of the first step that are not 0;
+//   blocks: lane blocks a tile; scale: 0, or in the last pass of an inverse transform the Montgomery word of 2^-log_rows.
+// x: (rows, width); twiddles: (2^log_rows,) powers of g(log_rows); y: (2^log_rows, width). All Montgomery words.
+// Lanes: WIDE 1: `lanes` columns of one row. WIDE 0: with stride > 1, `lanes` consecutive words (several rows); with
+// stride 1, column l % width of tile l / width.
+// Grid: groups x = block + blocks * tile. Threads: x along lanes, y along butterflies. TILE_WORDS words a tile.
+#include "butterfly.h"
+#include "ntt_tile.h"
+
+kernel void ntt(
+    const constant uint* size [[buffer(0)]],
+    const device uint* x [[buffer(1)]],
+    const device uint* twiddles [[buffer(2)]],
+    device uint* y [[buffer(3)]],
+    uint3 thread_position_in_threadgroup [[thread_position_in_threadgroup]],
+    uint3 threadgroup_position_in_grid [[threadgroup_position_in_grid]],
+    uint3 threads_per_threadgroup [[threads_per_threadgroup]]) {
+  THREADGROUP_ARRAY(tile, TILE_WORDS);
+  int log_rows = int(size[0]), width = int(size[1]), log_span = int(size[2]), levels = int(size[3]);
+  int lanes = int(size[5]), blocks = int(size[6]);
+  int stride = 1 << (log_span - levels);
+  int block = int(threadgroup_position_in_grid.x) % blocks;
+  int place = int(threadgroup_position_in_grid.x) / blocks;
+  int lane_step = int(threads_per_threadgroup.x);
+
+  int remaining = levels;
+  while (remaining > 0) {
+    int radix_bits = min(remaining, 4);
+    bool first = remaining == levels;
+    bool last = remaining == radix_bits;
+    int step = 1 << (remaining - radix_bits);
+    int butterflies = 1 << (levels - radix_bits);
+    // g(log of this step's sub-span) as a power of g(log_rows): that sub-span has step * 2^radix_bits * stride rows.
+    int twiddle_shift = log_rows - (log_span - levels + remaining);
+    for (int l0 = 0; l0 < lanes; l0 += lane_step) {
+      lane_index lane = thread_position_in_threadgroup.x + l0;
+#if WIDE
+      // Tile `place`: sub-transform place / stride at row offset place % stride.
+      int offset = place & (stride - 1);
+      int row0 = ((place - offset) << levels) + offset;
+      auto base = lane + (row0 * width + block * lanes);
+      int out_row = place << levels;
+      auto out_column = lane + block * lanes;
+#else
+      // With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
+      // with stride 1 they are the columns of the tiles (rows of T * width words) from block * lanes / width on.
+      uint word = lane + block * lanes;
+      uint offset = word / uint(width);
+      uint out_row = offset << levels;
+      uint out_column = word - offset * uint(width);
+      uint base = stride > 1 ? word + uint((place << log_span) * width) : out_row * uint(width) + out_column;
+      if (stride == 1) offset = uint(0);
+#endif
+      NttSource<decltype(x), decltype(base)> source = {x, base, stride * width, int(size[4])};
+      NttSink<decltype(y), decltype(base), decltype(out_row), decltype(out_column)> sink = {
+          y, base, stride * width, stride == 1, out_row, out_column, log_rows, width, uint(size[7]), int(size[7]) != 0};
+      for (int b = int(thread_position_in_threadgroup.y); b < butterflies; b += int(threads_per_threadgroup.y)) {
+        NttStep at = {b, step, stride, twiddle_shift, lanes, first, last};
+        if (radix_bits == 4) {
+          ntt_step<16>(at, source, sink, tile, lane, twiddles, offset);
+        } else if (radix_bits == 3) {
+          ntt_step<8>(at, source, sink, tile, lane, twiddles, offset);
+        } else if (radix_bits == 2) {
+          ntt_step<4>(at, source, sink, tile, lane, twiddles, offset);
+        } else {
+          ntt_step<2>(at, source, sink, tile, lane, twiddles, offset);
+        }
+      }
+    }
+    remaining -= radix_bits;
+    GROUP_BARRIER();
+  }
+}

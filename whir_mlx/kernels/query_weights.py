@@ -1,0 +1,53 @@
+"""Weights of a round's claims: out-of-domain answers and STIR queries (`query_low`, `query_high`, `query_weights`)."""
+
+from __future__ import annotations
+
+from .device import Device
+from .ntt import twiddles
+from .operation import check_shape, log2_exact, operation
+from .powers import powers
+
+
+@operation
+def query_weights(device: Device, w, ood_tables, gamma, indices, *, log_domain: int):
+    """w[b] + sum_{j<J} gamma^(1+j) ood_tables[j, b] + sum_{q<Q} gamma^(1+J+q) z_q^b, z_q = g(log_domain)^indices[q].
+
+    w: (2^v, 4); ood_tables: (J, 2^v, 4), J may be 0; gamma: (4,); indices: (Q,) plain integers, Q may be 0. Montgomery words.
+    Returns (2^v, 4). Source: p3-sumcheck 0.8.0 (`constraints/statement/select.rs`), p3-whir 0.8.0 (`pcs/prover/mod.rs`).
+    """
+    check_shape("w", w.shape, ndim=2, last=4)
+    variables = log2_exact("w", w.shape[0])
+    samples, queries = ood_tables.shape[0], indices.shape[0]
+    if samples + queries == 0:
+        return w
+    gammas = powers(device, gamma, count=1 + samples + queries)
+    # The split balances the two tables of powers against each other.
+    columns, rows = 1 << (variables - variables // 2), 1 << variables // 2
+    if queries:
+        table = twiddles(device, log_domain)
+        (low,) = device.launch(
+            "query_low",
+            (columns, log_domain),
+            [indices, table],
+            [(queries, columns)],
+            grid=(columns, queries, 1),
+            cost=3.0 * queries * columns,
+        )
+        (high,) = device.launch(
+            "query_high",
+            (queries, columns, log_domain, 1 + samples),
+            [indices, table, gammas],
+            [(rows, queries, 4)],
+            grid=(queries, rows, 1),
+            cost=6.0 * queries * rows,
+        )
+    else:
+        low, high = gammas, gammas  # not read
+    return device.launch(
+        "query_weights",
+        (columns, samples, queries, rows),
+        [w, ood_tables if samples else w, gammas, high, low],
+        [w.shape],
+        grid=(columns, rows, 1),
+        cost=(12.0 * samples + 2.0 * queries) * (1 << variables),
+    )[0]

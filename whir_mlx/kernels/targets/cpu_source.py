@@ -1,0 +1,64 @@
+"""C++ text of a kernel for the CPU target: the `.metal` text under the CPU dialect, for vectors of threads and for one."""
+
+from __future__ import annotations
+
+from ..text import FOLDER, KernelText, defines
+
+_TYPES = {"uint3": "Position", "uint": "uint"}
+# Per thread position: its value for a vector of threads, and for one thread.
+_VALUES = {
+    "thread_position_in_grid": ("Position{lane_index{x}, y, z}", "Position{x, y, z}"),
+    "thread_position_in_threadgroup": ("Position{lane_index{0}, 0, 0}", "Position{0, 0, 0}"),
+    "threadgroup_position_in_grid": ("UniformPosition{group_x, y, z}",) * 2,
+    "threads_per_threadgroup": ("UniformPosition{LANES, 1, 1}",) * 2,
+    "thread_index_in_simdgroup": ("uint(lane_index{0})", "0"),
+}
+_UNIFORM = ("threadgroup_position_in_grid", "threads_per_threadgroup")
+
+
+def dialect(name: str) -> str:
+    """Text of one header of `dialect/`."""
+    return (FOLDER / "dialect" / name).read_text(encoding="utf-8")
+
+
+def _run_function(text: KernelText, vector: bool) -> str:
+    """`run(launch, x, y, z, group_x)`: the kernel's body as a function, called for one vector of threads."""
+    parameters, values = [], []
+    for index, name in enumerate(text.inputs + text.outputs):
+        kind, pointer = ("const_buffer", "const uint32_t*") if name in text.inputs else ("buffer", "uint32_t*")
+        parameters.append(f"{kind} {name}")
+        values.append(f"{kind}{{({pointer})launch->buffers[{index}]}}")
+    for kind, name in text.attributes:
+        parameters.append(f"{'UniformPosition' if name in _UNIFORM else _TYPES[kind]} {name}")
+        values.append(_VALUES[name][0 if vector else 1])
+    return (
+        f"static inline void body({', '.join(parameters)}) {{{text.body}}}\n"
+        "static inline void run(const Launch* launch, uint32_t x, uint32_t y, uint32_t z, uint32_t group_x) {\n"
+        f"  (void)x; (void)y; (void)z; (void)group_x;\n  body({', '.join(values)});\n}}\n"
+    )
+
+
+def fast_source(text: KernelText, values: dict[str, int], lanes: int) -> str:
+    """The fast build: `lanes` threads a vector, and single threads for the rest of the grid."""
+    parts = [dialect("cpu_common.h")]
+    builds = (("narrow", 1, "cpu_scalar.h"),) if lanes == 1 else (("wide", lanes, "cpu_lanes.h"), ("narrow", 1, "cpu_scalar.h"))
+    # Groups and SIMD groups are whole vectors: they have no remainder.
+    whole = lanes > 1 and (text.has_barrier or text.has_simd)
+    if whole:
+        builds = builds[:1]
+    for space, width, header in builds:
+        parts += [
+            f"namespace {space} {{\n#define LANES {width}\n",
+            dialect(header),
+            defines(values),
+            text.header,
+            _run_function(text, width > 1),
+            "}\n#undef LANES\n#undef THREADGROUP_ARRAY\n#undef STORE_IF\n",
+        ]
+    if lanes == 1:
+        parts.append("namespace wide = narrow;\n")
+    if whole:
+        parts.append("namespace narrow = wide;\n")
+    parts.append(f"#define KERNEL_LANES {lanes}\n#define KERNEL_GROUPED {int(text.has_barrier)}\n")
+    parts.append(dialect("cpu_entry.h"))
+    return "".join(parts)

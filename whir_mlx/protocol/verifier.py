@@ -1,0 +1,96 @@
+"""The verifier of opening proofs: the prover's transcript replayed, in the crate's order of checks.
+
+Source: p3-whir 0.8.0 (`pcs/adapter.rs`), p3-sumcheck 0.8.0 (`layout/verifier.rs`, `layout/transcript.rs`).
+"""
+
+from __future__ import annotations
+
+from whir_mlx.errors import ParameterError, VerificationError
+from whir_mlx.protocol.layout import Layout
+from whir_mlx.protocol.merkle_config import TreeConfig
+from whir_mlx.protocol.multilinear import expand, scalar
+from whir_mlx.protocol.parameters import WhirConfig
+from whir_mlx.protocol.proof import BatchEvaluations, Commitment, Proof, validate
+from whir_mlx.protocol.seeds import commitment_seed, ood_seed, opening_seed
+from whir_mlx.protocol.statement import Schedule, check_points
+from whir_mlx.protocol.transcript import Transcript
+from whir_mlx.protocol.verifier_whir import WhirReplay, require
+from whir_mlx.protocol.verifier_words import montgomery_copy
+
+__all__ = ["verify_proof"]
+
+
+def verify_proof(
+    device,
+    layout: Layout,
+    schedule: Schedule,
+    config: WhirConfig,
+    tree: TreeConfig,
+    commitment: Commitment,
+    proof: Proof,
+    *,
+    points=None,
+    transcript: Transcript | None = None,
+) -> tuple[BatchEvaluations, ...]:
+    """Verifies `proof` against `commitment`; returns the opened values, canonical, per batch in flat order.
+
+    `points`: None for points drawn from the transcript, or one canonical (log_rows, 4) integer array per batch, which the
+    caller must have bound to the transcript or fixed beforehand (the crate's `verify_at`).
+    `transcript`: one shared with an outer protocol, or None for a fresh one. The commitment is absorbed here, except where
+    both `points` and `transcript` are given: then the caller has absorbed it, before drawing the points.
+
+    Raises `VerificationError` (`check` is the crate's name of the failed check, or ``"MalformedProof"`` for an object that
+    is not a proof at all), and `TypeError` or `ValueError` where layout, schedule, config or points do not fit each other.
+    """
+    schedule.check(layout)
+    if config.num_variables != layout.num_variables:
+        raise ValueError(f"config is for {config.num_variables} variables, the layout has {layout.num_variables}")
+    if config.folding_schedule[0] != layout.folding_factor:
+        raise ValueError(
+            f"config folds {config.folding_schedule[0]} variables first, the layout pads for {layout.folding_factor}"
+        )
+    if points is not None:
+        points = check_points(layout, schedule, points)
+    validate(commitment, proof)
+
+    cap, words = montgomery_copy(device, (commitment.cap, proof))
+    absorb = points is None or transcript is None
+    if transcript is None:
+        transcript = Transcript(device)
+    if absorb:
+        transcript.observe_seed(commitment_seed())
+        transcript.observe(cap)
+    ood_points, batch_points = _replay_claims(transcript, layout, schedule, config, proof, words, points)
+    replay = WhirReplay(device, transcript, layout, schedule, config, tree, proof, words)
+    replay.run(cap, ood_points, batch_points)
+    return proof.evaluations
+
+
+def _replay_claims(transcript, layout, schedule, config, proof, words, points) -> tuple[list, list]:
+    """The out-of-domain claims on the commitment, then the openings: returns their points, as scalars."""
+    require("InitialOodAnswerCountMismatch", "initial", config.commitment_ood_samples, proof.whir.initial_ood_answers)
+    ood_points = []
+    for answer in words.whir.initial_ood_answers:
+        transcript.observe_seed(ood_seed(layout))
+        ood_points.append(expand(transcript.sample_scalar(), layout.num_variables))
+        transcript.observe(answer)
+
+    require("OpeningBatchCountMismatch", "initial", schedule.num_batches, proof.evaluations)
+    batch_points = []
+    for k, (table, batch) in enumerate(schedule.flat):
+        values = words.evaluations[k]
+        require("OpeningBatchSizeMismatch", f"batch {k}, current", len(batch.current), values.current)
+        require("OpeningBatchSizeMismatch", f"batch {k}, next", len(batch.next), values.next)
+        transcript.observe_seed(opening_seed(layout, table, batch, points is not None))
+        if points is None:
+            batch_points.append(expand(transcript.sample_scalar(), layout.padded_log_rows[table]))
+        else:
+            batch_points.append([scalar(coordinate) for coordinate in points[k]])
+        transcript.observe(values.current)
+        transcript.observe(values.next)
+
+    try:
+        config.check_claims(schedule.num_claims)
+    except ParameterError as error:
+        raise VerificationError(f"Config({error.kind})", where="initial", got=error) from error
+    return ood_points, batch_points
