@@ -3,7 +3,7 @@
 import gzip
 import json
 import warnings
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -45,7 +45,7 @@ DEFAULT_ARGS = {
 """The keys of a proof vector's `args` (vectors/README_proofs.md), with small values."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def host_device():
     """The CPU target, or NumPy where there is no compiler: the same numbers, some hundred times slower."""
     try:
@@ -55,9 +55,11 @@ def host_device():
 
 
 def verifier_arguments(args: dict, batches=None) -> dict:
-    """layout, schedule, config and tree (and points) that `args` describe; `batches`: (table, current, next) in flat order."""
+    """layout, schedule, config, tree (and points) that `args` describe; `batches`: (table, current, next) in order."""
     folding = args["folds"] or args["fold"]
-    layout = Layout(args["layout"], tuple(map(tuple, args["tables"])), args["folds"][0] if args["folds"] else args["fold"])
+    layout = Layout(
+        args["layout"], tuple(map(tuple, args["tables"])), args["folds"][0] if args["folds"] else args["fold"]
+    )
     if batches is None:
         schedule = Schedule.all_columns(layout, args["points"], args["next"])
     else:
@@ -100,7 +102,7 @@ def _derive(args: dict, num_variables: int, folding, rates):
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_proof(name: str) -> SimpleNamespace:
     """A proof vector: args, arguments (keywords of `verify_proof`), commitment, proof."""
     vector = json.loads(gzip.decompress((VECTORS / "proofs" / f"{name}.json.gz").read_bytes()))

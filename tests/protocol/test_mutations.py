@@ -4,24 +4,30 @@ The tree is walked generically over the dataclasses, so a new field is changed t
 proof, and each must be refused with `VerificationError`, never with another exception and never silently.
 """
 
+import contextlib
 import dataclasses
+import json
 import random
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.helpers import host_device, load_proof, prove
+from tests.mutants import leaves, numbers, replaced, restructured, with_number
+from tests.oracle import protocol
+from tests.oracle.verifier import Rejected
 from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import P
+from whir_mlx.protocol.plonky3_json import to_plonky3_json
 from whir_mlx.protocol.transcript import Transcript
 from whir_mlx.protocol.verifier import verify_proof
 
-# A proof of the crates without rounds; one round with everything ground, successors, several tables; arity 4 under a cap in
-# the prefix order with two rounds; every row opened. Small, since each is verified several hundred times.
+# A proof of the crates without rounds; one round with everything ground, successors, several tables; arity 4 under a
+# cap in the prefix order with two rounds; every row opened. Small, since each is verified several hundred times.
 CASES = {
     "no round": lambda: load_proof("suffix_n8_k2_unique"),
     "ground, two tables": lambda: prove(
@@ -36,9 +42,7 @@ CASES = {
 }
 
 
-
-
-@lru_cache(maxsize=None)
+@cache
 def made(name: str):
     return CASES[name]()
 
@@ -50,9 +54,7 @@ def case(request):
 
 def verify(case, proof, commitment=None, transcript=None):
     commitment = case.commitment if commitment is None else commitment
-    return verify_proof(
-        host_device(), **case.arguments, commitment=commitment, proof=proof, transcript=transcript
-    )
+    return verify_proof(host_device(), **case.arguments, commitment=commitment, proof=proof, transcript=transcript)
 
 
 def check_refused(case, name: str, proof, commitment=None) -> str:
@@ -64,72 +66,7 @@ def check_refused(case, name: str, proof, commitment=None) -> str:
     raise AssertionError(f"accepted: {name}")
 
 
-# ---- walking -----------------------------------------------------------------------------------------------------------------
-
-
-def leaves(value, path=()):
-    """(path, value) of every array, number, text, tuple and None below a proof object, the objects themselves included."""
-    yield path, value
-    if dataclasses.is_dataclass(value):
-        for f in dataclasses.fields(value):
-            yield from leaves(getattr(value, f.name), (*path, f.name))
-    elif isinstance(value, tuple):
-        for i, item in enumerate(value):
-            yield from leaves(item, (*path, i))
-
-
-def replaced(value, path, new):
-    """`value` with `new` at `path`."""
-    if not path:
-        return new
-    step, rest = path[0], path[1:]
-    if isinstance(step, int):
-        return (*value[:step], replaced(value[step], rest, new), *value[step + 1 :])
-    return dataclasses.replace(value, **{step: replaced(getattr(value, step), rest, new)})
-
-
-def restructured(value):
-    """(what, new value): the list mutations of an array (on every axis) or tuple, and None for anything."""
-    if value is not None:
-        yield "null", None
-    if isinstance(value, tuple):
-        yield from _changed_lists(list(value), lambda items: tuple(items))
-    if isinstance(value, np.ndarray):
-        for axis in range(value.ndim):
-            items = [np.take(value, i, axis=axis) for i in range(value.shape[axis])]
-            shape = value.shape[:axis] + value.shape[axis + 1 :]
-
-            def join(items, axis=axis, shape=shape):
-                if items:
-                    return np.ascontiguousarray(np.stack(items, axis=axis))
-                return np.zeros((*shape[:axis], 0, *shape[axis:]), np.uint32)
-
-            for what, new in _changed_lists(items, join, np.zeros(shape, np.uint32)):
-                yield f"{what} on axis {axis}", new
-
-
-def _changed_lists(items: list, join, filler=None):
-    count = len(items)
-    if filler is not None:
-        yield "extend by zeros", join([*items, filler])
-    if count == 0:
-        return
-    yield "empty", join([])
-    for i in sorted({0, count // 2, count - 1}):
-        yield f"drop {i}", join(items[:i] + items[i + 1 :])
-        yield f"duplicate {i}", join(items[: i + 1] + items[i:])
-        j = (i + 1) % count
-        swapped = list(items)
-        swapped[i], swapped[j] = items[j], items[i]
-        yield f"swap {i} and {j}", join(swapped)
-    if count > 2:
-        yield "truncate", join(items[: count // 2])
-        yield "reverse", join(items[::-1])
-        yield "rotate", join(items[1:] + items[:1])
-    yield "repeat", join(items + items)
-
-
-# ---- structure -----------------------------------------------------------------------------------------------------------
+# ---- structure ------------------------------------------------------------------------------------------------------
 
 
 def test_honest_proof(case):
@@ -191,26 +128,7 @@ def test_commitment_mutations(case, what):
     check_refused(case, what, case.proof, dataclasses.replace(case.commitment, cap=changed))
 
 
-# ---- numbers -----------------------------------------------------------------------------------------------------------------
-
-
-def numbers(proof, rng, per_array: int):
-    """(path, index or None, value) of numbers all over the proof: both ends and random places of every array."""
-    for path, value in leaves(proof):
-        if isinstance(value, np.ndarray) and value.size:
-            flat = {0, value.size - 1} | {rng.randrange(value.size) for _ in range(per_array)}
-            for index in sorted(flat):
-                yield path, np.unravel_index(index, value.shape), int(value.flat[index])
-        elif isinstance(value, int):
-            yield path, None, value
-
-
-def with_number(proof, path, index, array, new: int):
-    if index is None:
-        return replaced(proof, path, new)
-    changed = array.copy()
-    changed[index] = new
-    return replaced(proof, path, changed)
+# ---- numbers --------------------------------------------------------------------------------------------------------
 
 
 def test_single_numbers(case):
@@ -219,7 +137,9 @@ def test_single_numbers(case):
     count = 0
     for path, index, value in numbers(case.proof, rng, per_array=8):
         for new in {(value + 1) % P, (value - 1) % P, rng.randrange(P), 0, P - 1 - value} - {value}:
-            check_refused(case, f"{new} for {value} at {path} {index}", with_number(case.proof, path, index, arrays[path], new))
+            check_refused(
+                case, f"{new} for {value} at {path} {index}", with_number(case.proof, path, index, arrays[path], new)
+            )
             count += 1
         for new in (P, value + P, 2**32 - 1):
             if new < 2**32:
@@ -240,7 +160,9 @@ def test_two_changes_that_cancel(name):
     # A claim raised in one value and lowered in another: batching weighs them apart.
     case = made(name)
     evaluations = case.proof.evaluations
-    values = [(("evaluations", k, "current"), i) for k, batch in enumerate(evaluations) for i in range(len(batch.current))]
+    values = [
+        (("evaluations", k, "current"), i) for k, batch in enumerate(evaluations) for i in range(len(batch.current))
+    ]
     (first, i), (last, j) = values[0], values[-1]
     mutant = case.proof
     for path, row, change in ((first, i, 1), (last, j, P - 1)):
@@ -250,13 +172,51 @@ def test_two_changes_that_cancel(name):
     check_refused(case, "cancelling values", mutant)
 
 
-# ---- binding -----------------------------------------------------------------------------------------------------------------
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ground, two tables", "prefix, arity 4, cap", "saturated"])
+def test_failed_checks_are_named_in_the_order_of_the_crate(name):
+    # The oracle makes the same checks in the crate's order; it takes longer caps, so caps are left out here.
+    case, rng = made(name), random.Random(11)
+    statement, _ = protocol.vector_statement(case.args)
+    arrays = dict(leaves(case.proof))
+    mutants = [
+        replaced(case.proof, path, new)
+        for path, value in leaves(case.proof)
+        for _, new in restructured(value)
+        if path and path[-1] != "commitment"
+    ]
+    mutants += [with_number(case.proof, p, i, arrays[p], (v + 1) % P) for p, i, v in numbers(case.proof, rng, 1)]
+    compared = set()
+    for mutant in rng.sample(mutants, 60):
+        ours = None if mutant == case.proof else check_refused(case, "sampled", mutant)
+        if ours in (None, "MalformedProof"):
+            continue  # no JSON says this
+        document = json.loads(to_plonky3_json(case.commitment, mutant))
+        with pytest.raises(Rejected) as caught:
+            protocol.verify(statement, document["commitment"], document["proof"])
+        assert caught.value.check == ours
+        compared.add(ours)
+    assert len(compared) >= 6
+
+
+# ---- binding --------------------------------------------------------------------------------------------------------
 
 
 def test_everything_sent_changes_the_next_draw(case):
-    """Each value that the transcript must bind: the first step to differ is an observation, and the next draw differs."""
+    """Each value that the transcript must bind: the first step to differ is an observation, then the next draw."""
     honest = steps_of(case, case.proof)
-    bound = ("cap", "commitment", "ood_answers", "initial_ood_answers", "current", "next", "round_polynomials", "final_poly")
+    bound = (
+        "cap",
+        "commitment",
+        "ood_answers",
+        "initial_ood_answers",
+        "current",
+        "next",
+        "round_polynomials",
+        "final_poly",
+    )
     places = [(path, value) for path, value in leaves(case.proof) if path and path[-1] in bound]
     places.append((None, case.commitment.cap))
     for path, array in places:
@@ -278,14 +238,12 @@ def test_everything_sent_changes_the_next_draw(case):
 
 def steps_of(case, proof, commitment=None) -> list:
     transcript = Transcript(host_device(), trace=[])
-    try:
+    with contextlib.suppress(VerificationError):
         verify(case, proof, commitment, transcript)
-    except VerificationError:
-        pass
     return transcript.steps()
 
 
-# ---- python -O -------------------------------------------------------------------------------------------------------------------
+# ---- python -O ------------------------------------------------------------------------------------------------------
 
 
 def test_checks_survive_optimisation():
@@ -293,7 +251,8 @@ def test_checks_survive_optimisation():
     script = """
 import numpy as np
 from tests.helpers import load_proof
-from tests.protocol.test_mutations import leaves, replaced, verify
+from tests.mutants import leaves, replaced
+from tests.protocol.test_mutations import verify
 from whir_mlx.errors import VerificationError
 if __debug__:
     raise SystemExit("asserts are on")

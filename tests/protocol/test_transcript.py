@@ -1,4 +1,4 @@
-"""The transcript against recorded transcripts of the crates, public values, and the oracle's challenger step by step."""
+"""The transcript against recorded transcripts of the crates, public values, and the oracle's challenger."""
 
 import copy
 import random
@@ -156,9 +156,7 @@ def test_recorded_transcript_of_the_verifier(name):
     # The statement of a transcript is that of the proof of the same name, so verifying must make the same steps.
     recorded, case = load_transcript(name), load_proof(name)
     transcript = Transcript(host_device(), trace=[])
-    verify_proof(
-        host_device(), **case.arguments, commitment=case.commitment, proof=case.proof, transcript=transcript
-    )
+    verify_proof(host_device(), **case.arguments, commitment=case.commitment, proof=case.proof, transcript=transcript)
     assert transcript.steps() == merged(recorded.commit + recorded.open)
 
 

@@ -2,13 +2,12 @@
 
 import copy
 import dataclasses
-import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.helpers import PROOF_NAMES, host_device, load_proof, prove, verifier_arguments
-from tests.oracle import merkle
 from tests.oracle.challenger import Challenger
 from tests.oracle.field import ext
 from tests.oracle.multilinear import evaluate
@@ -16,11 +15,9 @@ from tests.oracle.splitmix import stream
 from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.kernels.device import get_device
-from whir_mlx.protocol.merkle_config import TREE_NAMES, TreeConfig, tree_config
 from whir_mlx.protocol.seeds import commitment_seed
 from whir_mlx.protocol.transcript import Transcript
 from whir_mlx.protocol.verifier import verify_proof
-from whir_mlx.protocol.verifier_merkle import verify_multiproof
 
 
 def verify(case, transcript=None, **changes):
@@ -75,7 +72,10 @@ STATEMENTS = {
     "capacity bound": ({"tables": [[8, 1]], "fold": 2, "soundness": "CapacityBound", "security": 24}, None),
     "arity 4, cap": ({"tables": [[8, 1]], "fold": 1, "tree": "ary4", "cap": 1}, None),
     "cap above the root": ({"tables": [[7, 1]], "fold": 1, "cap": 20}, None),
-    "arity 4, cap above the root": ({"tables": [[8, 1]], "fold": 1, "tree": "ary4", "cap": 20, "layout": "prefix"}, None),
+    "arity 4, cap above the root": (
+        {"tables": [[8, 1]], "fold": 1, "tree": "ary4", "cap": 20, "layout": "prefix"},
+        None,
+    ),
     "wide leaf sponge": ({"tables": [[8, 1]], "folds": [1, 3], "tree": "w24", "layout": "prefix"}, None),
     "nothing opened": ({"tables": [[7, 2]], "fold": 2}, []),
     "nothing at all to claim": ({"tables": [[6, 1]], "soundness": "UniqueDecoding"}, []),
@@ -87,7 +87,10 @@ STATEMENTS = {
     "padded tables": ({"tables": [[0, 1], [5, 1], [2, 2]], "fold": 4, "next": True}, None),
     "padded tables, prefix": ({"tables": [[1, 2], [5, 1]], "fold": 3, "layout": "prefix"}, None),
     "table not opened": ({"tables": [[5, 1], [4, 1]], "fold": 2}, [(1, [0], [])]),
-    "prescribed, padded, prefix": ({"tables": [[1, 1], [5, 2]], "fold": 3, "layout": "prefix", "prescribed": True}, None),
+    "prescribed, padded, prefix": (
+        {"tables": [[1, 1], [5, 2]], "fold": 3, "layout": "prefix", "prescribed": True},
+        None,
+    ),
 }
 
 
@@ -111,7 +114,11 @@ def test_proofs_of_the_oracle(name):
 
 
 def test_statements_reach_what_they_say():
-    configs = {name: prove(*STATEMENTS[name]).arguments["config"] for name in STATEMENTS if "grinding" in name or "both" in name}
+    configs = {
+        name: prove(*STATEMENTS[name]).arguments["config"]
+        for name in STATEMENTS
+        if "grinding" in name or "both" in name
+    }
     ground = configs["grinding before every challenge"]
     assert ground.starting_folding_pow_bits > 0 and ground.rounds[0].folding_pow_bits > 0
     saturated = configs["round and final both saturated"]
@@ -129,7 +136,7 @@ class LaterWitnesses(Challenger):
         valid = (w for w in range(P) if copy.deepcopy(self)._accepts(bits, w))
         _, witness = next(valid), next(valid)
         self._accepts(bits, witness)
-        self.log = log + [["grind", bits, witness]]
+        self.log = [*log, ["grind", bits, witness]]
         return witness
 
 
@@ -168,7 +175,7 @@ def empty_sumcheck(sumcheck):
     )
 
 
-# ---- another statement than the proved one ------------------------------------------------------------------------------
+# ---- another statement than the proved one --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -201,18 +208,12 @@ def empty_sumcheck(sumcheck):
 def test_another_statement_is_refused(name, changes, check):
     case = load_proof(name)
     arguments = verifier_arguments({**case.args, **changes})
-    refused(dataclasses.replace(Case(case), arguments=arguments), check)
+    refused(stated(case, arguments), check)
 
 
-@dataclasses.dataclass
-class Case:
-    arguments: dict
-    commitment: object
-    proof: object
-
-    def __init__(self, case=None, **fields):
-        for f in dataclasses.fields(self):
-            setattr(self, f.name, fields[f.name] if fields else getattr(case, f.name))
+def stated(case, arguments: dict):
+    """The proof of `case` for another statement."""
+    return SimpleNamespace(**{**vars(case), "arguments": arguments})
 
 
 @pytest.mark.parametrize("columns", [(0, 1, 2), (0, 1, 2, 3)])
@@ -220,7 +221,7 @@ def test_other_columns_are_refused(columns):
     case = load_proof("suffix_n10_w4_p2")
     batches = [(0, columns, ()), (0, (0, 1, 3, 2), ())]
     arguments = verifier_arguments(case.args, batches)
-    refused(Case(arguments=arguments, commitment=case.commitment, proof=case.proof))
+    refused(stated(case, arguments))
 
 
 def test_commitment_of_another_polynomial_is_refused():
@@ -250,7 +251,7 @@ def test_arguments_that_do_not_fit_each_other():
         verify(case, schedule=dataclasses.replace(case.arguments["schedule"], batches=()))
 
 
-# ---- shared transcripts ---------------------------------------------------------------------------------------------------
+# ---- shared transcripts ---------------------------------------------------------------------------------------------
 
 
 def absorbed(case) -> Transcript:
@@ -277,80 +278,3 @@ def test_transcript_continues_after_the_proof():
     verify(case, transcript)
     assert transcript.sample_scalar() == oracle.sample_ext()
     refused(case)
-
-
-# ---- Merkle multi-openings -----------------------------------------------------------------------------------------------
-
-
-def words(values, width: int) -> np.ndarray:
-    array = np.array(values, dtype=np.uint64).reshape(-1, width)
-    return (array * MONTY_ONE % P).astype(np.uint32)
-
-
-def opened(name: str, cap_height: int, height: int, width: int, indices: list):
-    tree = tree_config(name, cap_height)
-    oracle = merkle.Tree(
-        [stream(i, width) for i in range(height)], tree.arity, rate=tree.leaf_rate, cap_height=cap_height
-    )
-    rows, siblings = oracle.open(indices)
-    return tree, {"cap": words(oracle.cap, 8), "rows": words(rows, width), "siblings": words(siblings, 8)}
-
-
-@pytest.mark.parametrize("name", TREE_NAMES)
-@pytest.mark.parametrize("cap_height", [0, 1, 2, 9])
-@pytest.mark.parametrize("height", [1, 2, 4, 8, 32])
-def test_multiproof_against_the_oracle(name, cap_height, height):
-    # Heights that are and are not powers of 4; widths of less, one and more than one block; none, all and repeated indices.
-    rng = random.Random(height)
-    for indices in ([], [height - 1], list(range(height)), [rng.randrange(height) for _ in range(7)]):
-        width = rng.choice([1, 8, 19])
-        tree, opening = opened(name, cap_height, height, width, indices)
-
-        def check(indices=indices, shape=(height, width), tree=tree, **changes):
-            verify_multiproof(
-                host_device(), tree, **{**opening, **changes}, indices=np.array(indices), height=shape[0], width=shape[1], where="test"
-            )
-
-        check()
-        extra = np.zeros((1, 8), dtype=np.uint32)
-        faults = [{"siblings": np.concatenate([opening["siblings"], extra])}]
-        faults.append({"cap": np.concatenate([opening["cap"], opening["cap"]])})
-        if indices:
-            changed = opening["rows"].copy()
-            changed[-1, -1] ^= 1
-            faults += [{"rows": changed}, {"rows": opening["rows"][:, :-1]}]
-            faults += [{"indices": [i, *indices[1:]]} for i in (-1, height, 2**31, 2**32 - 1)]
-        if len(opening["siblings"]):
-            changed = opening["siblings"].copy()
-            changed[0, 0] ^= 1
-            faults += [{"siblings": changed}, {"siblings": opening["siblings"][:-1]}, {"siblings": opening["siblings"][:0]}]
-        for fault in faults:
-            with pytest.raises(VerificationError) as caught:
-                check(**fault)
-            assert caught.value.check == "MerkleProofInvalid"
-        with pytest.raises(VerificationError) as caught:
-            check(rows=np.concatenate([opening["rows"], opening["rows"][:1], np.zeros((1, width), np.uint32)]))
-        assert caught.value.check == "StirQueryCountMismatch"
-
-
-def test_equal_indices_need_equal_rows():
-    # The second row of index 3 is never hashed, so only the comparison can refuse it.
-    tree, opening = opened("w16", 0, 8, 4, [3, 5, 3])
-    opening["rows"][2, 1] ^= 1
-    with pytest.raises(VerificationError, match="one row for one index"):
-        verify_multiproof(host_device(), tree, **opening, indices=np.array([3, 5, 3]), height=8, width=4, where="test")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [((3, 8, 0), ValueError), ((2, 9, 0), ValueError), ((2, 8, -1), ValueError), ((2, 8, 1.0), TypeError), ((True, 8, 0), TypeError)],
-)
-def test_tree_config_refuses(arguments, error):
-    with pytest.raises(error):
-        TreeConfig(*arguments)
-
-
-def test_tree_names():
-    assert [tree_config(name).name for name in TREE_NAMES] == list(TREE_NAMES)
-    with pytest.raises(ValueError, match="w17"):
-        tree_config("w17")

@@ -34,6 +34,15 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({self.name!r})"
 
+    @property
+    def array_module(self):
+        """The library of this device's arrays: numpy, or mlx.core where launches are lazy."""
+        if self.lazy:
+            import mlx.core as mx
+
+            return mx
+        return np
+
     def asarray(self, x) -> np.ndarray:
         """`x` (NumPy or MLX, uint32) as an array of this device. No copy where none is needed."""
         return np.ascontiguousarray(np.asarray(x, dtype=np.uint32))

@@ -1,8 +1,8 @@
-"""Host arithmetic of the verifier, on canonical numbers: extension elements, multilinear polynomials, constraint weights.
+"""Host arithmetic of the verifier, on canonical numbers: extension elements, multilinear polynomials, weights.
 
-Two forms of an extension element. A *scalar* is a tuple of 4 Python ints in 0..p-1: claims and challenges, of which there
-are few, are fastest so. An *array* is NumPy ``uint64``, last axis 4, entries in 0..p-1, for whatever is done to all queries
-at once; sums of up to four products of such entries fit in 64 bits, since 4 p^2 < 2^64.
+Two forms of an extension element. A *scalar* is a tuple of 4 Python ints in 0..p-1: claims and challenges, of which
+there are few, are fastest so. An *array* is NumPy ``uint64``, last axis 4, entries in 0..p-1, for whatever is done to
+all queries at once; sums of up to four products of such entries fit in 64 bits, since 4 p^2 < 2^64.
 
 Points and value lists are big-endian: coordinate 0 belongs to the most significant index bit.
 Source: p3-multilinear-util 0.8.0 (`point.rs`, `poly/mod.rs`), p3-sumcheck 0.8.0 (`constraints/statement/select.rs`).
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from whir_mlx.field.constants import EXT_DEGREE, EXT_W, P, TWO_ADICITY, two_adic_generator
+from whir_mlx.field.constants import EXT_DEGREE, EXT_W, TWO_ADICITY, P, two_adic_generator
 
 __all__ = [
     "ONE",

@@ -1,7 +1,7 @@
 """The Fiat-Shamir transcript: one duplex challenger shared by every sub-protocol, for the prover and the verifier.
 
-What is observed is queued and goes to the sponge together with the next draw, so that a sub-protocol's seed, its messages
-and its challenge are one launch of `challenge`. Nothing that the prover calls reads a value back.
+What is observed is queued and goes to the sponge together with the next draw, so that a sub-protocol's seed, its
+messages and its challenge are one launch of `challenge`. Nothing that the prover calls reads a value back.
 
 Source: p3-challenger 0.8.0 (`duplex_challenger.rs`, `grinding_challenger.rs`).
 """
@@ -43,6 +43,12 @@ class Transcript:
         self._queue = []  # flat arrays of Montgomery words, not yet absorbed
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
         self._trace = trace
+
+    def fork(self) -> Transcript:
+        """A copy that goes its own way from here, without the trace."""
+        copy = Transcript(self.device)
+        copy._state = self.state()
+        return copy
 
     def observe(self, x) -> None:
         """Absorbs `x`, Montgomery words of any shape in C order: a device array or a NumPy uint32 array.
@@ -129,7 +135,9 @@ class Transcript:
         return self._state
 
     def steps(self) -> list[list]:
-        """The trace on the host, canonical: ["observe", run], ["sample", [x]], ["sample_uniform_bits" or "grind", bits, x].
+        """The trace on the host, canonical numbers.
+
+        ["observe", run of elements], ["sample", [x]], ["sample_uniform_bits", bits, x], ["grind", bits, witness].
 
         Raises `ValueError` where no trace was asked for.
         """

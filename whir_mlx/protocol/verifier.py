@@ -34,13 +34,14 @@ def verify_proof(
 ) -> tuple[BatchEvaluations, ...]:
     """Verifies `proof` against `commitment`; returns the opened values, canonical, per batch in flat order.
 
-    `points`: None for points drawn from the transcript, or one canonical (log_rows, 4) integer array per batch, which the
-    caller must have bound to the transcript or fixed beforehand (the crate's `verify_at`).
-    `transcript`: one shared with an outer protocol, or None for a fresh one. The commitment is absorbed here, except where
-    both `points` and `transcript` are given: then the caller has absorbed it, before drawing the points.
+    `points`: None for points drawn from the transcript, or one canonical (log_rows, 4) integer array per batch, which
+    the caller must have bound to the transcript or fixed beforehand (the crate's `verify_at`). `transcript`: one shared
+    with an outer protocol, or None for a fresh one. The commitment is absorbed here, except where both `points` and
+    `transcript` are given: then the caller has absorbed it, before drawing the points.
 
-    Raises `VerificationError` (`check` is the crate's name of the failed check, or ``"MalformedProof"`` for an object that
-    is not a proof at all), and `TypeError` or `ValueError` where layout, schedule, config or points do not fit each other.
+    Raises `VerificationError` (`check` is the crate's name of the failed check, or ``"MalformedProof"`` for an object
+    that is not a proof at all), and `TypeError` or `ValueError` where layout, schedule, config or points do not fit
+    each other.
     """
     schedule.check(layout)
     if config.num_variables != layout.num_variables:

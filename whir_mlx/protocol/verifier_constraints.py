@@ -26,8 +26,8 @@ _P = np.uint64(P)
 class InitialConstraint:
     """The claims before the WHIR run, combined with alpha^0, alpha^1, ...
 
-    `claims` in exponent order; `batch_points`: per batch in flat order, its local point, as scalars; `ood_points`: points of
-    n scalars, which follow the column claims; `powers`: (column claims + samples, 4) array.
+    `claims` in exponent order; `batch_points`: per batch in flat order, its local point, as scalars; `ood_points`:
+    points of n scalars, which follow the column claims; `powers`: (column claims + samples, 4) array.
     """
 
     layout: Layout
@@ -41,7 +41,8 @@ class InitialConstraint:
 class RoundConstraint:
     """The claims of one round on a polynomial of v variables, combined with gamma^1, gamma^2, ...
 
-    `ood_points`: points of v scalars; `query_points`: (q,) canonical uint64, which follow; `powers`: (samples + q, 4) array.
+    `ood_points`: points of v scalars; `query_points`: (q,) canonical uint64, which follow; `powers`: (samples + q, 4)
+    array.
     """
 
     num_variables: int
@@ -98,7 +99,7 @@ def weights_at(initial: InitialConstraint, rounds: list[RoundConstraint], challe
 
 
 def _opened(initial: InitialConstraint, x: list[tuple]):
-    """The eq terms of the opened columns (coefficients, points, where), and the successor terms (coefficients, weights).
+    """The terms of the opened columns: eq (coefficients, points, where), successors (coefficients, weights).
 
     The columns of a batch share a point: their coefficients, with their selectors' weights, add up.
     """
@@ -139,7 +140,7 @@ def _selectors(layout: Layout, ordered: tuple[Claim, ...], x: list[tuple]) -> np
 
 
 def _padded(points: list[list[tuple]], width: int) -> np.ndarray:
-    """(len(points), width, 4) array, short points ended by zeros: zero against zero is a factor of 1 in every weight."""
+    """(len(points), width, 4) array, short points ended by zeros, since zero against zero is a factor of 1."""
     padded = np.zeros((len(points), width, EXT_DEGREE), dtype=np.uint64)
     for row, point in zip(padded, points):
         if point:

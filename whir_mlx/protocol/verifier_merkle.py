@@ -22,12 +22,13 @@ def verify_multiproof(
 
     Letters: c cap digests, q queries, d sibling digests. All words are Montgomery words in NumPy uint32 arrays.
 
-    `cap` (c, 8); `rows` (q', width') as the proof has them, in query order, duplicates repeated; `siblings` (d, 8), level by
-    level from the leaves, within a level by ascending position; `indices` (q,) plain integers, any order; `height` a power of
-    two: rows of the committed matrix; `width`: words of a row; `where` goes into the error.
+    `cap` (c, 8); `rows` (q', width') as the proof has them, in query order, duplicates repeated; `siblings` (d, 8),
+    level by level from the leaves, within a level by ascending position; `indices` (q,) plain integers, any order;
+    `height` a power of two: rows of the committed matrix; `width`: words of a row; `where` goes into the error.
 
-    Raises `VerificationError`: ``StirQueryCountMismatch`` where q' is not q, else ``MerkleProofInvalid``. A cap of another
-    length than the tree's is refused; the crate accepts a longer one that was absorbed, but no honest prover makes one.
+    Raises `VerificationError`: ``StirQueryCountMismatch`` where q' is not q, else ``MerkleProofInvalid``. A cap of
+    another length than the tree's is refused; the crate accepts a longer one that was absorbed, but no honest prover
+    makes one.
     """
     if len(rows) != len(indices):
         raise VerificationError("StirQueryCountMismatch", where=where, expected=len(indices), got=len(rows))

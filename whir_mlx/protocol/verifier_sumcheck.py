@@ -26,9 +26,9 @@ def verify_sumcheck(
 ) -> tuple[tuple, list[tuple]]:
     """Reduces `claim`, the sum over 2^rounds points, to a claim at the drawn point.
 
-    `claim`: a scalar of `multilinear`. `sumcheck`: canonical; `words`: the same in Montgomery form. Returns the new claim
-    and the `rounds` challenges in draw order, all scalars. Nothing can fail for the values sent: the reduced claim is only
-    as good as the check that the caller makes of it at last.
+    `claim`: a scalar of `multilinear`. `sumcheck`: canonical; `words`: the same in Montgomery form. Returns the new
+    claim and the `rounds` challenges in draw order, all scalars. Nothing can fail for the values sent: the reduced
+    claim is only as good as the check that the caller makes of it at last.
 
     Raises `VerificationError`: ``Sumcheck(RoundCountMismatch)``, ``Sumcheck(PowWitnessCountMismatch)``,
     ``Sumcheck(InvalidPowWitness)``.

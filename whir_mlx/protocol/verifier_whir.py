@@ -1,7 +1,7 @@
 """The WHIR run of the verifier: rounds, queries and the final identity.
 
-Letters: n variables, R rounds, k_i the fold of codeword i, v the variables of the polynomial that a round commits to,
-m closing rounds. Source: p3-whir 0.8.0 (`pcs/verifier/{mod,errors}.rs`, `pcs/committer/reader.rs`, `transcript/mod.rs`).
+Letters: n variables, R rounds, k_i the fold of codeword i, v the variables of the polynomial that a round commits to, m
+closing rounds. Source: p3-whir 0.8.0 (`pcs/verifier/{mod,errors}.rs`, `pcs/committer/reader.rs`, `transcript/mod.rs`).
 """
 
 from __future__ import annotations
@@ -148,7 +148,9 @@ class WhirReplay:
         require("FinalPolyLengthMismatch", "final", 1 << num_variables, whir.final_poly)
         self.transcript.observe(words.final_poly)
         num_rounds = len(config.rounds)
-        points, folds = self._queries(num_rounds, cap, challenges, config.final_pow_bits, whir.final_pow_witness, "final")
+        points, folds = self._queries(
+            num_rounds, cap, challenges, config.final_pow_bits, whir.final_pow_witness, "final"
+        )
         if len(points):
             # The values of the final polynomial serve as coefficients here.
             values = contract(base_powers(points, num_variables), whir.final_poly.astype(np.uint64))
@@ -156,12 +158,17 @@ class WhirReplay:
             if len(differing):
                 at = differing[0]
                 raise VerificationError(
-                    "StirChallengeFailed", where=f"final, query {at}", expected=values[at].tolist(), got=folds[at].tolist()
+                    "StirChallengeFailed",
+                    where=f"final, query {at}",
+                    expected=values[at].tolist(),
+                    got=folds[at].tolist(),
                 )
         if num_variables == 0:
             # The crate ignores what stands here; a proof has one encoding, and honest provers write nothing.
             if whir.final_sumcheck is not None:
-                raise VerificationError("Sumcheck(RoundCountMismatch)", where="final", expected="no sumcheck", got="one")
+                raise VerificationError(
+                    "Sumcheck(RoundCountMismatch)", where="final", expected="no sumcheck", got="one"
+                )
             return claim, []
         if whir.final_sumcheck is None:
             raise VerificationError("Sumcheck(MissingSumcheckData)", where="final", expected=num_variables, got=None)
@@ -198,7 +205,9 @@ class WhirReplay:
             indices = np.arange(num_opened)  # every row, or none
         kind = "base" if i == 0 else "extension"
         if opening.kind != kind:
-            raise VerificationError("MerkleProofInvalid", where=where, expected=f"{kind} rows", got=f"{opening.kind} rows")
+            raise VerificationError(
+                "MerkleProofInvalid", where=where, expected=f"{kind} rows", got=f"{opening.kind} rows"
+            )
         verify_multiproof(
             self.device,
             self.tree,

@@ -17,8 +17,8 @@ __all__ = ["montgomery_copy"]
 def montgomery_copy(device, value):
     """`value` with every canonical uint32 array in it replaced by its Montgomery words (NumPy, read-only use).
 
-    `value` is a proof object, or a tuple of them: dataclasses, tuples, arrays. Numbers, texts and None stay as they are,
-    so a grinding witness of a round stays canonical.
+    `value` is a proof object, or a tuple of them: dataclasses, tuples, arrays. Numbers, texts and None stay as they
+    are, so a grinding witness of a round stays canonical.
     """
     arrays = []
     _visit(value, lambda array: arrays.append(array.reshape(-1)) or array)

@@ -1,0 +1,122 @@
+"""Merkle trees over the rows of a codeword: commit, open many rows at once, prune.
+
+A tree keeps every layer on the device. Opening gathers, for every query and layer, the whole group of siblings at
+device-drawn indices, so it needs no value on the host; the host later drops what the verifier can compute itself.
+
+Source: p3-merkle-tree 0.8.0 (`merkle_tree.rs`, `mmcs/mod.rs`, `pruning.rs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whir_mlx.kernels.compress import compress
+from whir_mlx.kernels.compress_layers import compress_layers
+from whir_mlx.kernels.concatenate import concatenate
+from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.gather_rows import gather_rows
+from whir_mlx.kernels.hash_leaves import hash_leaves
+from whir_mlx.kernels.hash_rows import hash_rows
+from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig
+
+__all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows", "prune"]
+
+# Layers at least this long are made one a launch: below, several layers a launch save launches on a GPU.
+_SHORT_LAYER = 1024
+
+
+@dataclass(frozen=True)
+class MerkleTree:
+    """A committed matrix. rows: (H, w) Montgomery words; layers: padded digests (L, 8), leaves first, up to the cap layer."""
+
+    config: TreeConfig
+    rows: object
+    layers: tuple
+
+    @property
+    def cap(self):
+        """The commitment: (c, 8) Montgomery words on the device."""
+        return self.layers[-1][: self.config.cap_length(self.rows.shape[0])]
+
+
+@dataclass(frozen=True)
+class OpenedRows:
+    """What an opening gathered on the device, not yet pruned.
+
+    rows: (q, w). groups: per layer below the cap, (q, arity * 8): the digests of the group that the query's node is in.
+    """
+
+    rows: object
+    groups: tuple
+
+
+def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
+    """The tree over the rows of `rows`, (H, w) Montgomery words, H a power of two."""
+    height = rows.shape[0]
+    lengths = config.layer_lengths(height)
+    last = config.cap_layer(height)
+    layers = _leaf_layers(device, config, rows)[: last + 1]
+    while len(layers) <= last:
+        below = layers[-1]
+        wanted = last + 1 - len(layers)
+        if device.lazy and config.arity == 2 and below.shape[0] <= _SHORT_LAYER:
+            layers += _split(compress_layers(device, below), below.shape[0])[:wanted]
+        else:
+            layers.append(_pad(device, compress(device, below, arity=config.arity), lengths[len(layers)]))
+    return MerkleTree(config, rows, tuple(layers))
+
+
+def _leaf_layers(device: Device, config: TreeConfig, rows) -> list:
+    height = rows.shape[0]
+    if config.arity == 2 and config.leaf_rate == 8 and height >= 4:
+        return list(hash_leaves(device, rows))
+    return [_pad(device, hash_rows(device, rows, rate=config.leaf_rate), config.layer_lengths(height)[0])]
+
+
+def _pad(device: Device, nodes, length: int):
+    """`nodes` with zero digests appended up to `length`."""
+    missing = length - nodes.shape[0]
+    if missing == 0:
+        return nodes
+    return concatenate(device, [nodes, device.asarray(np.zeros((missing, DIGEST_WIDTH), np.uint32))])
+
+
+def _split(layers, below: int) -> list:
+    """The concatenated layers above a layer of `below` nodes, one by one."""
+    parts, start = [], 0
+    while below > 1:
+        below //= 2
+        parts.append(layers[start : start + below])
+        start += below
+    return parts
+
+
+def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
+    """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling groups on their paths."""
+    arity = tree.config.arity
+    shift = arity.bit_length() - 1
+    groups = []
+    for layer in tree.layers[:-1]:
+        indices_above = indices >> shift if not groups else indices_above >> shift
+        groups.append(gather_rows(device, layer.reshape((layer.shape[0] // arity, arity * DIGEST_WIDTH)), indices_above))
+    return OpenedRows(gather_rows(device, tree.rows, indices), tuple(groups))
+
+
+def prune(arity: int, indices: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
+    """The digests that a verifier of all queries together still needs.
+
+    indices: (q,) plain integers; groups: per layer (q, arity * 8), as `open_rows` gathered them. Returns (d, 8): layer by
+    layer, the children of ascending groups that are on no query's path.
+    """
+    parts = [np.zeros((0, DIGEST_WIDTH), np.uint32)]
+    nodes = indices.astype(np.int64)
+    for group in groups:
+        parents, first_query = np.unique(nodes // arity, return_index=True)
+        digests = group[first_query].reshape(len(parents), arity, DIGEST_WIDTH)
+        known = np.zeros((len(parents), arity), bool)
+        known[np.searchsorted(parents, nodes // arity), nodes % arity] = True
+        parts.append(digests[~known])
+        nodes = nodes // arity
+    return np.concatenate(parts)

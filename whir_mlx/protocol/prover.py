@@ -1,0 +1,174 @@
+"""The prover: commit to tables, then open them.
+
+Mirror of `verifier.verify_proof` and `verifier_whir.WhirReplay`: same order, same names. Nothing here reads a value back
+from the device before the end, so on a lazy device commit and open are one graph.
+
+Source: p3-whir 0.8.0 (`pcs/adapter.rs`, `pcs/prover/mod.rs`, `pcs/committer/writer.rs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whir_mlx.kernels.concatenate import stack
+from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.dot import dot
+from whir_mlx.kernels.eq_table import eq_table
+from whir_mlx.kernels.expand_point import expand_point
+from whir_mlx.kernels.montgomery import to_montgomery
+from whir_mlx.kernels.query_weights import query_weights
+from whir_mlx.protocol.encode import encode
+from whir_mlx.protocol.layout import Layout
+from whir_mlx.protocol.merkle import MerkleTree, commit_rows, open_rows
+from whir_mlx.protocol.merkle_config import TreeConfig
+from whir_mlx.protocol.opening import open_claims, start_sumcheck
+from whir_mlx.protocol.parameters import WhirConfig
+from whir_mlx.protocol.proof import Commitment, Proof
+from whir_mlx.protocol.proof_words import ProofWords
+from whir_mlx.protocol.readback import Readback
+from whir_mlx.protocol.seeds import commitment_seed, whir_seed
+from whir_mlx.protocol.statement import Schedule, check_points
+from whir_mlx.protocol.sumcheck import run_sumcheck
+from whir_mlx.protocol.transcript import Transcript
+
+__all__ = ["ProverData", "commit_tables", "open_proof"]
+
+
+@dataclass(frozen=True)
+class ProverData:
+    """What the prover keeps between commit and open; all arrays on the device, Montgomery words.
+
+    tables: per table (columns, 2^a), padded; f: (2^n,), the stacked polynomial; tree: over the initial codeword's rows;
+    transcript: as it stood after the commitment (opening works on a copy, so one commitment can be opened many times).
+    """
+
+    device: Device
+    layout: Layout
+    config: WhirConfig
+    tables: tuple
+    f: object
+    tree: MerkleTree
+    transcript: Transcript
+
+
+def commit_tables(
+    device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig, tables, *, transcript: Transcript | None = None
+) -> ProverData:
+    """Commits to the tables: stacks, encodes and hashes them, and absorbs the commitment.
+
+    tables: per table of the layout, (columns, 2^log_rows) canonical words on the device. Builds the graph only; read
+    `data.tree.cap` or call `read_commitment` to have it.
+    """
+    words = tuple(_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows))
+    padded = Layout(layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0)
+    f = padded.stack(words, device.array_module)
+    k, rate = layout.folding_factor, config.log_inv_rate
+    codeword = encode(device, f, order=layout.order, folding_factor=k, log_inv_rate=rate)
+    committed = commit_rows(device, tree, codeword)
+    if transcript is None:
+        transcript = Transcript(device)
+    transcript.observe_seed(commitment_seed())
+    transcript.observe(committed.cap)
+    return ProverData(device, layout, config, words, f, committed, transcript)
+
+
+def _pad_rows(device: Device, table, arity: int):
+    columns, rows = table.shape
+    if rows == 1 << arity:
+        return table
+    padding = device.asarray(np.zeros((columns, (1 << arity) - rows), np.uint32))
+    return device.array_module.concatenate([table, padding], axis=1)
+
+
+def read_commitment(data: ProverData) -> Commitment:
+    """The commitment, read from the device."""
+    readback = Readback(data.device)
+    slot = readback.add(data.tree.cap)
+    return Commitment(readback.read()[slot])
+
+
+def open_proof(data: ProverData, schedule: Schedule, *, points=None) -> Proof:
+    """Opens the committed tables.
+
+    points: None to draw them from the transcript, or one canonical (log_rows, 4) array per batch (`open_at` of the crate).
+    Raises ParameterError (InitialClaimsBelowTarget) where the claims are too many for the security target, and
+    ValueError or IndexError where schedule or points do not fit the layout.
+    """
+    device, layout, config = data.device, data.layout, data.config
+    schedule.check(layout)
+    config.check_claims(schedule.num_claims)
+    if points is not None:
+        points = [to_montgomery(device, device.asarray(x)) for x in check_points(layout, schedule, points)]
+    transcript = data.transcript.fork()
+    words = ProofWords(device)
+
+    opening = open_claims(device, transcript, layout, schedule, config, data.tables, data.f, points)
+    words.opening(opening)
+    transcript.observe_seed(whir_seed(config, schedule.num_batches))
+    f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, data.f)
+    words.initial_sumcheck(run)
+
+    tree = data.tree
+    for record in config.rounds:
+        f, w, tree = _round(device, transcript, layout.order, record, tree, f, w, words)
+
+    transcript.observe(f)
+    words.final_poly(f)
+    words.final_pow_witness(transcript.grind(config.final_pow_bits))
+    indices = _draw(device, transcript, config.final_num_draws, config.final_num_opened, config.final_log_folded_domain_size)
+    words.final_opening(tree, indices, open_rows(device, tree, indices))
+    if config.final_sumcheck_rounds:
+        _, _, run = run_sumcheck(
+            device,
+            transcript,
+            f,
+            w,
+            rounds=config.final_sumcheck_rounds,
+            pow_bits=config.final_folding_pow_bits,
+            order=layout.order,
+            log_block=config.final_sumcheck_rounds,
+        )
+        words.final_sumcheck(run)
+    return words.assemble()
+
+
+def _round(device, transcript, order, record, tree, f, w, words):
+    """One WHIR round: commit to f, answer out of domain, query the previous codeword, fold."""
+    codeword = encode(
+        device, f, order=order, folding_factor=record.next_folding_factor, log_inv_rate=record.log_inv_rate
+    )
+    committed = commit_rows(device, tree.config, codeword)
+    transcript.observe(committed.cap)
+    answers, ood_tables = [], []
+    for _ in range(record.ood_samples):
+        point = expand_point(device, transcript.sample_ext(), num_variables=record.num_variables)
+        ood_tables.append(eq_table(device, point))
+        answers.append(dot(device, f, ood_tables[-1]))
+        transcript.observe(answers[-1])
+    witness = transcript.grind(record.pow_bits)
+    indices = _draw(device, transcript, record.num_draws, record.num_opened, record.log_folded_domain_size)
+    opened = open_rows(device, tree, indices)
+    gamma = transcript.sample_ext()
+    ood = stack(device, ood_tables) if ood_tables else device.asarray(np.zeros((0, *f.shape), np.uint32))
+    w = query_weights(device, w, ood, gamma, indices, log_domain=record.log_folded_domain_size)
+    f, w, run = run_sumcheck(
+        device,
+        transcript,
+        f,
+        w,
+        rounds=record.next_folding_factor,
+        pow_bits=record.folding_pow_bits,
+        order=order,
+        log_block=record.num_variables,
+    )
+    words.round(committed, answers, witness, tree, indices, opened, run)
+    return f, w, committed
+
+
+def _draw(device, transcript, num_draws: int, num_opened: int, bits: int):
+    """The query indices: drawn, or every position in order where the queries cover the domain."""
+    if num_draws == num_opened:
+        return transcript.sample_indices(bits, num_draws)
+    return device.asarray(np.arange(num_opened, dtype=np.uint32))

@@ -1,0 +1,47 @@
+"""The prover's side of the quadratic sumcheck: rounds over the sum of f * w.
+
+Source: p3-sumcheck 0.8.0 (`strategy.rs`, `data.rs`, `transcript.rs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.sumcheck_fold import sumcheck_fold
+from whir_mlx.kernels.sumcheck_round import sumcheck_round
+from whir_mlx.protocol.seeds import sumcheck_seed
+from whir_mlx.protocol.transcript import Transcript
+
+__all__ = ["SumcheckRun", "run_sumcheck"]
+
+
+@dataclass
+class SumcheckRun:
+    """What a sumcheck phase sent, all on the device: per round (2, 4) messages, (1,) canonical witnesses, (4,) challenges."""
+
+    round_polynomials: list = field(default_factory=list)
+    pow_witnesses: list = field(default_factory=list)
+    challenges: list = field(default_factory=list)
+
+
+def run_sumcheck(device: Device, transcript: Transcript, f, w, *, rounds: int, pow_bits: int, order: str, log_block: int):
+    """Binds `rounds` variables of f and w, (N, 4) Montgomery words.
+
+    order: "suffix" binds the last variable first, "prefix" the first one of each block of 2^log_block values.
+    Returns (f, w, SumcheckRun). A phase of 0 rounds absorbs no seed.
+    """
+    run = SumcheckRun()
+    if rounds:
+        transcript.observe_seed(sumcheck_seed(rounds, pow_bits))
+    for number in range(rounds):
+        log_stride = 0 if order == "suffix" else log_block - 1 - number
+        message = sumcheck_round(device, f, w, log_stride=log_stride)
+        transcript.observe(message)
+        run.round_polynomials.append(message)
+        if pow_bits:
+            run.pow_witnesses.append(transcript.grind(pow_bits))
+        r = transcript.sample_ext()
+        run.challenges.append(r)
+        f, w = sumcheck_fold(device, f, w, r, log_stride=log_stride)
+    return f, w, run
