@@ -109,7 +109,7 @@ def test_proofs_of_the_oracle(name):
             if len(values):
                 values[-1, 0] = (int(values[-1, 0]) + 1) % P
                 changed = dataclasses.replace(batch, **{side: values})
-                evaluations = case.proof.evaluations[:k] + (changed,) + case.proof.evaluations[k + 1 :]
+                evaluations = (*case.proof.evaluations[:k], changed, *case.proof.evaluations[k + 1 :])
                 refused(case, proof=dataclasses.replace(case.proof, evaluations=evaluations))
 
 

@@ -7,15 +7,15 @@
 template <int R>
 KERNEL_FUNCTION void butterfly(thread uint* v) {
   UNROLLED_LOOP
-  for (int half = R / 2; half >= 1; half /= 2) {
+  for (int span = R / 2; span >= 1; span /= 2) {
     UNROLLED_LOOP
     for (int i = 0; i < R / 2; i++) {
-      int j = i % half;
-      int low = (i / half) * 2 * half + j;
-      uint sum = field_add(v[low], v[low + half]);
-      uint difference = field_sub(v[low], v[low + half]);
+      int j = i % span;
+      int low = (i / span) * 2 * span + j;
+      uint sum = field_add(v[low], v[low + span]);
+      uint difference = field_sub(v[low], v[low + span]);
       v[low] = sum;
-      v[low + half] = j == 0 ? difference : field_mul(difference, uint(BUTTERFLY_ROOTS[j * (8 / half)]));
+      v[low + span] = j == 0 ? difference : field_mul(difference, uint(BUTTERFLY_ROOTS[j * (8 / span)]));
     }
   }
 }

@@ -28,6 +28,8 @@ class Device:
     def __init__(self, name: str):
         self.name = name
         self.lazy = name in ("metal", "cuda")
+        # Whose launch shapes the wrappers take; the check build of the CPU target takes a GPU's.
+        self.tuning = name
         # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
         self.vector_lanes = 1
 
@@ -80,12 +82,12 @@ class Device:
 
 
 class CpuDevice(Device):
-    """The CPU target (module `targets.cpu`)."""
+    """The CPU target (module `targets.cpu`). `lanes`: threads a vector, one of `compiler.vector_builds()` or 1 (0: the widest)."""
 
-    def __init__(self):
+    def __init__(self, lanes: int = 0):
         super().__init__("cpu")
         self.threads = cpu.default_threads()
-        self.vector_lanes = cpu.native_lanes()
+        self.vector_lanes = lanes or cpu.native_lanes()
 
     def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
         arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]
@@ -98,6 +100,7 @@ class CpuDevice(Device):
             grid=grid or groups,
             values=values or {},
             lanes=lanes,
+            native=self.vector_lanes,
             grouped=groups is not None,
             threads=threads,
         )

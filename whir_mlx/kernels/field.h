@@ -30,12 +30,15 @@ KERNEL_FUNCTION uint field_div_2exp(uint x) {
   return field_sub(x >> K, (low << (31 - K)) - (low << (27 - K)));
 }
 
-// x^7 by four products.
-KERNEL_FUNCTION uint field_pow7(uint x) {
+// (x + c)^7 by four products, x and c < p. A target may bring its own.
+#ifndef TARGET_HAS_POW7
+KERNEL_FUNCTION uint field_add_pow7(uint x, uint c) {
+  x = field_add(x, c);
   uint x2 = field_mul(x, x);
   uint x3 = field_mul(x2, x);
   return field_mul(field_mul(x2, x2), x3);
 }
+#endif
 
 // x^(p-2), the inverse of x (0 for 0). p - 2 = 0x77ffffff: 27 ones below 0b1110.
 KERNEL_FUNCTION uint field_inverse(uint x) {

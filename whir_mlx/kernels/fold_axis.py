@@ -17,7 +17,7 @@ _CHUNK = 256
 def fold_axis(device: Device, f, weights, *, axis: int, ext: bool):
     """sum over a of f[a, b] weights[a] (axis 0), or over b of f[a, b] weights[b] (axis 1).
 
-    f: (A, B), or with `ext` (A, B, 4), powers of two; weights: (A, 4) for axis 0, (B, 4) for axis 1. A leading batch axis,
+    f: (A, B), or with `ext` (A, B, 4), B (and for axis 0 also A) a power of two; weights: (A, 4) for axis 0, (B, 4) for axis 1. A leading batch axis,
     f (C, A, B[, 4]), uses the same weights for all. Montgomery words. Returns (B, 4) or (A, 4), after the batch axis if any.
     """
     matrix_axes = 3 if ext else 2
@@ -28,7 +28,8 @@ def fold_axis(device: Device, f, weights, *, axis: int, ext: bool):
     rows, columns = f.shape[batched : batched + 2]
     if tuple(weights.shape) != ((rows, columns)[axis], 4):
         raise ValueError(f"weights must be ({(rows, columns)[axis]}, 4), got {tuple(weights.shape)}")
-    log2_exact("rows of f", rows)
+    if axis == 0:
+        log2_exact("rows of f", rows)
     log2_exact("columns of f", columns)
     kept = columns if axis == 0 else rows
     mode, across, down, each, shift = _geometry(device, rows, columns, axis)

@@ -1,13 +1,15 @@
 // One pass of a number-theoretic transform down the rows of a matrix: `levels` levels of decimation in frequency, done in
 // threadgroup memory in radix-16 steps (8, 4 or 2 for the rest). After all passes
 //   y[i, c] = sum_b x[b, c] * g(log_rows)^(i b)   (rows of x past its end are 0), natural order in and out.
+// Zero padding costs nothing: with R = 2^log_input rows of x, y falls into 2^log_rows / R transforms of R rows, transform s
+// being that of x[b] * g(log_rows)^(b rev(s)); the first pass multiplies as it loads.
 // A pass works on sub-transforms of `span` rows. A tile takes T = 2^levels rows, `stride` = span / T apart, and `lanes`
 // independent lanes. In a step of radix R on local sub-spans of R * step rows, output k (in place rev(k)) of the butterfly
 // at local row `inner` < step is multiplied by g(log of the sub-span's rows)^((offset + inner * stride) * k). The last pass
 // (stride 1) writes row r to row rev(r), so bit reversal costs no pass of its own.
 //
-// size: [log_rows, width, log_span, levels, live, lanes, blocks, scale]; live: local rows of the first step that are not 0;
-//   blocks: lane blocks a tile; scale: 0, or in the last pass of an inverse transform the Montgomery word of 2^-log_rows.
+// size: [log_rows, width, log_span, levels, expand, lanes, blocks, scale]; expand: in the first pass log_rows - log_input,
+//   later -1; blocks: lane blocks a tile; scale: 0, or in the last pass of an inverse transform the word of 2^-log_rows.
 // x: (rows, width); twiddles: (2^log_rows,) powers of g(log_rows); y: (2^log_rows, width). All Montgomery words.
 // Lanes: WIDE 1: `lanes` columns of one row. WIDE 0: with stride > 1, `lanes` consecutive words (several rows); with
 // stride 1, column l % width of tile l / width.
@@ -25,7 +27,7 @@ kernel void ntt(
     uint3 threads_per_threadgroup [[threads_per_threadgroup]]) {
   THREADGROUP_ARRAY(tile, TILE_WORDS);
   int log_rows = int(size[0]), width = int(size[1]), log_span = int(size[2]), levels = int(size[3]);
-  int lanes = int(size[5]), blocks = int(size[6]);
+  int expand = int(size[4]), lanes = int(size[5]), blocks = int(size[6]);
   int stride = 1 << (log_span - levels);
   int block = int(threadgroup_position_in_grid.x) % blocks;
   int place = int(threadgroup_position_in_grid.x) / blocks;
@@ -45,23 +47,30 @@ kernel void ntt(
 #if WIDE
       // Tile `place`: sub-transform place / stride at row offset place % stride.
       int offset = place & (stride - 1);
-      int row0 = ((place - offset) << levels) + offset;
-      auto base = lane + (row0 * width + block * lanes);
-      int out_row = place << levels;
-      auto out_column = lane + block * lanes;
+      int transform = place >> (log_span - levels);
+      auto column = lane + block * lanes;
+      auto x_base = column + offset * width;
+      auto y_base = column + ((transform << log_span) + offset) * width;
+      int first_row = place << levels;
 #else
       // With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
-      // with stride 1 they are the columns of the tiles (rows of T * width words) from block * lanes / width on.
+      // with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on.
       uint word = lane + block * lanes;
-      uint offset = word / uint(width);
-      uint out_row = offset << levels;
-      uint out_column = word - offset * uint(width);
-      uint base = stride > 1 ? word + uint((place << log_span) * width) : out_row * uint(width) + out_column;
-      if (stride == 1) offset = uint(0);
+      uint row = word / uint(width);
+      uint column = word - row * uint(width);
+      uint offset = stride > 1 ? row : uint(0);
+      uint transform = stride > 1 ? uint(place) : row;
+      uint x_base = stride > 1 ? word : column;
+      uint y_base = x_base + (transform << log_span) * uint(width);
+      uint first_row = row << levels;
 #endif
-      NttSource<decltype(x), decltype(base)> source = {x, base, stride * width, int(size[4])};
-      NttSink<decltype(y), decltype(base), decltype(out_row), decltype(out_column)> sink = {
-          y, base, stride * width, stride == 1, out_row, out_column, log_rows, width, uint(size[7]), int(size[7]) != 0};
+      // Later passes work in place on y's layout.
+      if (expand < 0) x_base = y_base;
+      auto frequency = expand > 0 ? reverse_index(transform, expand) : transform;
+      NttSource<decltype(x), decltype(twiddles), decltype(x_base), decltype(offset)> source = {
+          x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride};
+      NttSink<decltype(y), decltype(y_base), decltype(first_row), decltype(column)> sink = {
+          y, y_base, stride * width, stride == 1, first_row, column, log_rows, width, uint(size[7]), int(size[7]) != 0};
       for (int b = int(thread_position_in_threadgroup.y); b < butterflies; b += int(threads_per_threadgroup.y)) {
         NttStep at = {b, step, stride, twiddle_shift, lanes, first, last};
         if (radix_bits == 4) {

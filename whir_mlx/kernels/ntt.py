@@ -10,6 +10,7 @@ import numpy as np
 from ..field.constants import MONTY_ONE, P, TWO_ADICITY, two_adic_generator
 from ..field.numpy_field import mont_mul
 from .device import Device
+from .gather_rows import gather_rows
 from .operation import check_shape, log2_exact, operation
 
 
@@ -33,42 +34,43 @@ _TUNING = {
 
 @dataclass(frozen=True)
 class NttPass:
-    """One launch: which levels, how the lanes lie, and how many rows of its tiles' input are not zero padding."""
+    """One launch: `levels` levels of sub-transforms of 2^log_span rows, `lanes` lanes a tile, columns of one row if `wide`."""
 
     log_span: int
     levels: int
-    live: int
     lanes: int
     wide: bool
 
+    @property
+    def log_stride(self) -> int:
+        """log2 of the rows between a tile's rows; 0 in the last pass."""
+        return self.log_span - self.levels
+
+    def lane_words(self, width: int, log_rows: int) -> int:
+        """Independent lanes that the tiles at one place share out in blocks."""
+        if self.wide:
+            return width
+        return width << (self.log_stride if self.log_stride else log_rows - self.levels)
+
 
 def plan_passes(log_rows: int, width: int, log_input: int, tuning: NttTuning, vector: int) -> tuple[NttPass, ...]:
-    """Split 2^log_rows rows of `width` words into passes whose tiles fit `tuning.tile_words`.
+    """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit `tuning.tile_words`.
 
     `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs).
     """
     wide = width % vector == 0
-    passes: list[NttPass] = []
     lanes = min(tuning.lanes, width & -width) if wide else tuning.lanes
     most = max(1, (tuning.tile_words // lanes).bit_length() - 1)
-    count = -(-log_rows // most)
-    log_span = log_rows
+    count = -(-log_input // most)
+    passes: list[NttPass] = []
+    log_span = log_input
     for number in range(count):
-        levels = -(-log_span // (count - number))
-        if number == 0:
-            # The padding test is by whole local rows, so the first pass spans at least the expansion.
-            levels = max(levels, log_rows - log_input)
-        log_stride = log_span - levels
-        pass_lanes = lanes
-        if not wide:
-            # Lanes are words of neighbouring rows (stride > 1) or whole neighbouring tiles (stride 1).
-            available = (width << log_stride) if log_stride else width << (log_rows - levels)
-            pass_lanes = lanes if available % lanes == 0 else available & -available
-        live = 1 << levels if number else 1 << max(0, log_input - (log_rows - levels))
-        passes.append(NttPass(log_span, levels, live, pass_lanes, wide))
-        log_span = log_stride
-        if log_span == 0:
-            break
+        step = NttPass(log_span, -(-log_span // (count - number)), lanes, wide)
+        available = step.lane_words(width, log_rows)
+        if available % lanes:
+            step = NttPass(log_span, step.levels, available & -available, wide)
+        passes.append(step)
+        log_span = step.log_stride
     return tuple(passes)
 
 
@@ -106,31 +108,27 @@ def ntt(device: Device, x, *, log_rows: int, inverse: bool = False):
         raise ValueError("x must have at least one column, got 0")
     if inverse and log_input != log_rows:
         raise ValueError(f"an inverse transform takes all {1 << log_rows} rows, got {rows}")
-    if log_rows == 0:
-        return x
-    tuning = _TUNING[device.name]
+    if log_input == 0:
+        # A constant polynomial: its value everywhere.
+        return gather_rows(device, x, device.asarray(np.zeros(1 << log_rows, np.uint32)))
+    tuning = _TUNING[device.tuning]
     vector = device.vector_lanes
     out = x
-    passes = plan_passes(log_rows, width, log_input, tuning, vector)
-    for number, step in enumerate(passes):
-        log_stride = step.log_span - step.levels
-        last = number == len(passes) - 1
-        scale = pow(1 << log_rows, -1, P) * MONTY_ONE % P if inverse and last else 0
+    for number, step in enumerate(plan_passes(log_rows, width, log_input, tuning, vector)):
         words = width << log_rows
-        blocks = (width if step.wide else (width << log_stride if log_stride else width << (log_rows - step.levels))) // step.lanes
-        groups = words // (step.lanes << step.levels)
+        scale = pow(1 << log_rows, -1, P) * MONTY_ONE % P if inverse and not step.log_stride else 0
+        expand = -1 if number else log_rows - log_input
+        blocks = step.lane_words(width, log_rows) // step.lanes
         across, along = tuning.threads
-        across = min(across, step.lanes)
-        lanes = 0 if step.lanes % vector == 0 else 1
         (out,) = device.launch(
             "ntt",
-            (log_rows, width, step.log_span, step.levels, step.live, step.lanes, blocks, scale),
+            (log_rows, width, step.log_span, step.levels, expand & 0xFFFFFFFF, step.lanes, blocks, scale),
             [out, twiddles(device, log_rows)],
             [(1 << log_rows, width)],
-            groups=(groups, 1, 1),
-            group=(across, along, 1),
+            groups=(words // (step.lanes << step.levels), 1, 1),
+            group=(min(across, step.lanes), along, 1),
             values={"WIDE": int(step.wide), "TILE_WORDS": tuning.tile_words},
-            lanes=lanes,
+            lanes=0 if step.lanes % vector == 0 else 1,
             cost=0.5 * words * step.levels,
         )
     return out

@@ -1,14 +1,20 @@
 // The parts of one radix step of a tile: where its words come from, where they go, and the step itself (see ntt.metal).
 
-// Global rows of a tile: local row r is at base + r * row_words; rows from `live` on are zero padding.
-template <typename X, typename Base>
+// Global rows of a tile: local row r is at base + r * row_words. Where zero padding is folded in (`expand`), it is row
+// offset + r * stride of x and is multiplied by the power of that number times `frequency`.
+template <typename X, typename Twiddles, typename Base, typename Offset>
 struct NttSource {
   X x;
+  Twiddles twiddles;
   Base base;
-  int row_words, live;
+  int row_words;
+  bool expand;
+  Offset offset, frequency;
+  int stride;
   KERNEL_FUNCTION_METHOD uint load(int row) const {
-    if (row >= live) return uint(0);
-    return x[base + row * row_words];
+    uint value = x[base + row * row_words];
+    if (expand) value = field_mul(value, uint(twiddles[(offset + row * stride) * frequency]));
+    return value;
   }
 };
 

@@ -109,12 +109,12 @@ KERNEL_FUNCTION void poseidon2_diagonal_tail(Width<32>, thread uint* s, uint sum
 
 // Partial round: S-box on word 0 alone, then s_i = V_i s_i + sum of all words.
 template <int T>
-KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, uint constant_word) {
+KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, uniform_uint constant_word) {
   // The sum of words 1..T-1 does not wait for the S-box.
   uint rest = field_add(s[1], s[2]);
   UNROLLED_LOOP
   for (int i = 3; i < T; i++) rest = field_add(rest, s[i]);
-  s[0] = field_pow7(field_add(s[0], constant_word));
+  s[0] = field_add_pow7(s[0], constant_word);
   uint sum = field_add(rest, s[0]);
   poseidon2_diagonal_head(s, sum);
   poseidon2_diagonal_tail(Width<T>(), s, sum);
@@ -122,7 +122,7 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, uint constant_word
 
 #define POSEIDON2_FULL_ROUND(T, constants, r) \
   UNROLLED_LOOP \
-  for (int i = 0; i < T; i++) s[i] = field_pow7(field_add(s[i], uint(constants[(r) * T + i]))); \
+  for (int i = 0; i < T; i++) s[i] = field_add_pow7(s[i], constants[(r) * T + i]); \
   poseidon2_external<T>(s);
 
 #define POSEIDON2_PERMUTATION(T, PARTIAL_ROUNDS) \
@@ -131,7 +131,7 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, uint constant_word
     ROLLED_LOOP \
     for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_INITIAL_##T, r) } \
     ROLLED_LOOP \
-    for (int r = 0; r < PARTIAL_ROUNDS; r++) poseidon2_internal_round<T>(s, uint(POSEIDON2_INTERNAL_##T[r])); \
+    for (int r = 0; r < PARTIAL_ROUNDS; r++) poseidon2_internal_round<T>(s, POSEIDON2_INTERNAL_##T[r]); \
     ROLLED_LOOP \
     for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_FINAL_##T, r) } \
   }

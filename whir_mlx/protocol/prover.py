@@ -59,8 +59,10 @@ def commit_tables(
     """Commits to the tables: stacks, encodes and hashes them, and absorbs the commitment.
 
     tables: per table of the layout, (columns, 2^log_rows) canonical words on the device. Builds the graph only; read
-    `data.tree.cap` or call `read_commitment` to have it.
+    `data.tree.cap` or call `read_commitment` to have it. transcript: one shared with an outer protocol, which absorbs the
+    commitment here, or None for a fresh one. Raises ValueError where tables or config do not fit the layout.
     """
+    _check_arguments(layout, config, tables)
     words = tuple(_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows))
     padded = Layout(layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0)
     f = padded.stack(words, device.array_module)
@@ -72,6 +74,21 @@ def commit_tables(
     transcript.observe_seed(commitment_seed())
     transcript.observe(committed.cap)
     return ProverData(device, layout, config, words, f, committed, transcript)
+
+
+def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
+    if config.num_variables != layout.num_variables:
+        raise ValueError(f"config is for {config.num_variables} variables, the layout has {layout.num_variables}")
+    if config.folding_schedule[0] != layout.folding_factor:
+        raise ValueError(
+            f"config folds {config.folding_schedule[0]} variables first, the layout pads for {layout.folding_factor}"
+        )
+    if len(tables) != len(layout.tables):
+        raise ValueError(f"expected one matrix for each of {len(layout.tables)} tables, got {len(tables)}")
+    for number, (table, shape) in enumerate(zip(tables, layout.tables)):
+        expected = (shape.columns, 1 << shape.log_rows)
+        if tuple(table.shape) != expected:
+            raise ValueError(f"table {number} must have shape {expected}, got {tuple(table.shape)}")
 
 
 def _pad_rows(device: Device, table, arity: int):
@@ -89,10 +106,11 @@ def read_commitment(data: ProverData) -> Commitment:
     return Commitment(readback.read()[slot])
 
 
-def open_proof(data: ProverData, schedule: Schedule, *, points=None) -> Proof:
+def open_proof(data: ProverData, schedule: Schedule, *, points=None, transcript: Transcript | None = None) -> Proof:
     """Opens the committed tables.
 
     points: None to draw them from the transcript, or one canonical (log_rows, 4) array per batch (`open_at` of the crate).
+    transcript: one shared with an outer protocol, which goes on after the proof, or None for a copy of `data.transcript`.
     Raises ParameterError (InitialClaimsBelowTarget) where the claims are too many for the security target, and
     ValueError or IndexError where schedule or points do not fit the layout.
     """
@@ -101,7 +119,8 @@ def open_proof(data: ProverData, schedule: Schedule, *, points=None) -> Proof:
     config.check_claims(schedule.num_claims)
     if points is not None:
         points = [to_montgomery(device, device.asarray(x)) for x in check_points(layout, schedule, points)]
-    transcript = data.transcript.fork()
+    if transcript is None:
+        transcript = data.transcript.fork()
     words = ProofWords(device)
 
     opening = open_claims(device, transcript, layout, schedule, config, data.tables, data.f, points)

@@ -45,9 +45,9 @@ class Transcript:
         self._trace = trace
 
     def fork(self) -> Transcript:
-        """A copy that goes its own way from here, without the trace."""
+        """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
         copy = Transcript(self.device)
-        copy._state = self.state()
+        copy._state, copy._queue, copy._skip = self._state, list(self._queue), self._skip
         return copy
 
     def observe(self, x) -> None:
@@ -120,13 +120,25 @@ class Transcript:
         """Absorbs the canonical `witness` and says whether it meets `bits` bits of difficulty (0..30; 0: always)."""
         if self._no_grinding(bits):
             return True
+        return _meets(bits, self._check(bits, witness, 0)[0])
+
+    def check_pow_and_sample(self, bits: int, witness: int) -> tuple[bool, tuple[int, ...]]:
+        """`check_pow`, then `sample_scalar`, in one launch."""
+        if self._no_grinding(bits):
+            return True, self.sample_scalar()
+        first, *scalar = self._check(bits, witness, 4)
+        return _meets(bits, first), tuple(scalar)
+
+    def _check(self, bits: int, witness: int, num_samples: int) -> list[int]:
+        """The sample that decides about a witness, and the next ones, canonical."""
         self._record("grind", bits, np.array([witness], dtype=np.uint32))
         if self._skip:
             self._launch(0)
         self._queue.append(np.array([int(witness) * MONTY_ONE % P], dtype=np.uint32))
-        samples, _ = self._launch(1)
-        sample = int(self.device.numpy(samples)[0]) * MONTY_INV % P
-        return sample & ((1 << bits) - 1) == 0
+        samples, _ = self._launch(1 + num_samples)
+        if num_samples:
+            self._record("sample", samples[1:])
+        return [word * MONTY_INV % P for word in self.device.numpy(samples).tolist()]
 
     def state(self):
         """The challenger's (26,) state words with everything observed so far absorbed."""
@@ -196,6 +208,10 @@ class Transcript:
 
     def _one(self, array):
         return self.device.asarray(array) if isinstance(array, np.ndarray) else array
+
+
+def _meets(bits: int, sample: int) -> bool:
+    return sample & ((1 << bits) - 1) == 0
 
 
 @lru_cache(maxsize=1024)

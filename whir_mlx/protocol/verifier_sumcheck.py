@@ -46,16 +46,15 @@ def verify_sumcheck(
     challenges = []
     for i in range(rounds):
         transcript.observe(words.round_polynomials[i])
-        if pow_bits > 0:
-            witness = int(sumcheck.pow_witnesses[i])
-            if not transcript.check_pow(pow_bits, witness):
-                raise VerificationError(
-                    "Sumcheck(InvalidPowWitness)",
-                    where=f"{where}, sumcheck round {i}",
-                    expected=f"{pow_bits} bits of grinding",
-                    got=f"witness {witness}",
-                )
-        r = transcript.sample_scalar()
+        witness = int(sumcheck.pow_witnesses[i]) if pow_bits > 0 else 0
+        valid, r = transcript.check_pow_and_sample(pow_bits, witness)
+        if not valid:
+            raise VerificationError(
+                "Sumcheck(InvalidPowWitness)",
+                where=f"{where}, sumcheck round {i}",
+                expected=f"{pow_bits} bits of grinding",
+                got=f"witness {witness}",
+            )
         at_zero, leading = map(scalar, sumcheck.round_polynomials[i])
         claim = _reduced(claim, at_zero, leading, r)
         challenges.append(r)

@@ -24,6 +24,9 @@ struct uint {
   KERNEL_FUNCTION_METHOD uint& operator-=(uint o) { v -= o.v; return *this; }
 };
 
+// A word that is the same in all threads.
+typedef uint32_t uniform_uint;
+
 // Consecutive lanes have consecutive indices: loads and stores are contiguous.
 struct lane_index {
   uint32_t base;
@@ -308,3 +311,39 @@ KERNEL_FUNCTION void store_if(Mask condition, buffer out, uint index, uint value
     if (condition.bits[i]) out.p[index.v[i]] = value.v[i];
   }
 }
+
+// (x + c)^7 in signed Montgomery form: factors in (-p, p), no correction until the end, even and odd lanes apart.
+// For |a|, |b| < p, a b - q p with q = a b / p mod 2^32 (signed) is a multiple of 2^32 below (p^2 + 2^31 p) < 2^32 p.
+#if (defined(__AVX2__) && LANES % 8 == 0) || (defined(__AVX512F__) && LANES == 16) || (defined(__SSE4_1__) && LANES == 4)
+#define TARGET_HAS_POW7
+KERNEL_FUNCTION vector_half even_product_signed(vector_half a, vector_half b) {
+#if defined(__AVX512F__) && LANES == 16
+  return (vector_half)_mm512_mul_epi32((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__) && LANES == 8
+  return (vector_half)_mm256_mul_epi32((__m256i)a, (__m256i)b);
+#elif defined(__AVX2__)
+  vector_half product;
+  for (int i = 0; i < LANES / 8; i++) ((__m256i*)&product)[i] = _mm256_mul_epi32(((__m256i*)&a)[i], ((__m256i*)&b)[i]);
+  return product;
+#else
+  return (vector_half)_mm_mul_epi32((__m128i)a, (__m128i)b);
+#endif
+}
+// The product's high word is in the upper half of each 64 bits.
+KERNEL_FUNCTION vector_half signed_product(vector_half a, vector_half b) {
+  vector_half product = even_product_signed(a, b);
+  vector_half q = even_product_signed(product, vector_half{} + 0x88000001u);
+  return product - even_product_signed(q, vector_half{} + 0x78000001u);
+}
+KERNEL_FUNCTION vector_half signed_pow7(vector_half x) {
+  vector_half x2 = signed_product(x, x) >> 32;
+  vector_half x3 = signed_product(x2, x) >> 32;
+  vector_half x4 = signed_product(x2, x2) >> 32;
+  return signed_product(x3, x4);
+}
+KERNEL_FUNCTION uint field_add_pow7(uint x, uint32_t c) {
+  vector_u32 sum = x.v + (c - 0x78000001u);  // in [-p, p)
+  uint power = uint(high_words(signed_pow7((vector_half)sum), signed_pow7(odd_lanes(sum))));
+  return min(power, power + 0x78000001u);
+}
+#endif

@@ -2,6 +2,8 @@
 typedef uint32_t uint;
 typedef uint32_t lane_index;
 typedef uint32_t step_index;
+// A word that is the same in all threads.
+typedef uint32_t uniform_uint;
 typedef const uint32_t* const_buffer;
 typedef uint32_t* buffer;
 

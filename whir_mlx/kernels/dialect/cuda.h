@@ -1,11 +1,9 @@
 // The words of the kernel dialect, for CUDA (NVRTC under MLX, or nvcc).
-#define kernel
-#define device
-#define constant
+// `device` and `constant` must stay undefined: __device__ and __constant__ are macros of CUDA's own that contain these words.
+// MLX writes the kernel's signature, so no text needs them.
 #define thread
-#define threadgroup
 #define THREADGROUP_ARRAY(name, size) __shared__ uint name[size]
-#define CONSTANT_ARRAY(name, size) __constant__ uint name[size]
+#define CONSTANT_ARRAY(name, size) static __constant__ uint name[size]
 #define KERNEL_FUNCTION __device__ __forceinline__
 #define UNROLLED_LOOP _Pragma("unroll")
 #define ROLLED_LOOP _Pragma("unroll 1")
@@ -18,6 +16,8 @@ typedef unsigned int uint;
 #define KERNEL_FUNCTION_METHOD __device__ __forceinline__
 typedef uint lane_index;
 typedef uint step_index;
+// A word that is the same in all threads.
+typedef uint uniform_uint;
 
 #define thread_position_in_grid \
   make_uint3(blockIdx.x * blockDim.x + threadIdx.x, blockIdx.y * blockDim.y + threadIdx.y, blockIdx.z * blockDim.z + threadIdx.z)

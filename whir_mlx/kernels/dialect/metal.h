@@ -12,6 +12,8 @@
 #define KERNEL_FUNCTION_METHOD METAL_FUNC
 typedef uint lane_index;
 typedef uint step_index;
+// A word that is the same in all threads.
+typedef uint uniform_uint;
 
 // Low and high words of the 64-bit product. One wide multiplication on Apple GPUs (8 cycles against 12).
 METAL_FUNC void wide_product(uint a, uint b, thread uint& low, thread uint& high) {

@@ -87,25 +87,31 @@ def build_library(source: str, flags: tuple[str, ...], name: str) -> ctypes.CDLL
 
     Raises `DeviceError` with the compiler's words where it fails.
     """
+    path = str(build_file(source, ("-shared", "-fPIC", *flags), name, ".so"))
+    with _lock(path):
+        if path not in _LOADED:
+            _LOADED[path] = ctypes.CDLL(path)
+        return _LOADED[path]
+
+
+def build_file(source: str, flags: tuple[str, ...], name: str, suffix: str) -> Path:
+    """Compile `source` to a file of the cache, or find it there. Raises `DeviceError` with the compiler's words."""
     compiler = find_compiler()
     if compiler is None:
         raise DeviceError("no C++ compiler found (looked for CXX, g++, c++, clang++)")
-    command = [compiler, "-std=c++17", "-shared", "-fPIC", *flags]
+    command = [compiler, "-std=c++17", *flags]
     key = hashlib.sha256("\0".join([compiler_version(compiler), *command, source]).encode()).hexdigest()[:24]
+    target = cache_folder() / f"{name}-{key}{suffix}"
     with _lock(key):
-        if key in _LOADED:
-            return _LOADED[key]
-        target = cache_folder() / f"{name}-{key}.so"
         if not target.exists():
             _compile(command, source, target)
-        _LOADED[key] = ctypes.CDLL(str(target))
-        return _LOADED[key]
+    return target
 
 
 def _compile(command: list[str], source: str, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
-        text, built = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
+        text, built = Path(folder) / "kernel.cpp", Path(folder) / "kernel.out"
         text.write_text(source, encoding="utf-8")
         done = subprocess.run([*command, "-o", str(built), str(text), "-pthread"], capture_output=True, text=True)
         if done.returncode != 0:

@@ -61,12 +61,11 @@ def native_lanes() -> int:
 
 
 @lru_cache(maxsize=None)
-def compile_kernel(name: str, values: tuple[tuple[str, int], ...], lanes: int) -> CompiledKernel:
-    """Build one specialisation of `<name>.metal`; `lanes` 0 stands for the machine's width."""
+def compile_kernel(name: str, values: tuple[tuple[str, int], ...], lanes: int, native: int) -> CompiledKernel:
+    """Build one specialisation of `<name>.metal` for the vector unit of `native` lanes; `lanes` 0 stands for that width."""
     builds = vector_builds()
-    native = native_lanes()
     if native not in builds and native != 1:
-        raise DeviceError(f"WHIR_MLX_CPU_LANES={native}: this machine has {sorted(builds)}")
+        raise DeviceError(f"vectors of {native} threads: this machine has {sorted(builds)}")
     flags = builds.get(native, next(iter(builds.values())))
     width = lanes or native
     source = fast_source(load(name), dict(values), width)
@@ -88,11 +87,12 @@ def run(
     grid: tuple[int, int, int],
     values: dict[str, int],
     lanes: int,
+    native: int,
     grouped: bool,
     threads: int,
 ) -> list[np.ndarray]:
     """Run one kernel. `grid` counts threads, or groups where `grouped`; outputs are new arrays."""
-    built = compile_kernel(name, tuple(sorted(values.items())), lanes)
+    built = compile_kernel(name, tuple(sorted(values.items())), lanes, native)
     outputs = [np.empty(shape, np.uint32) for shape in output_shapes]
     launch = _Launch()
     for index, array in enumerate(inputs + outputs):

@@ -1,1 +1,153 @@
-def usable_gpu(): return None
+"""The GPU targets: kernel texts launched through MLX's Metal and CUDA back-ends, as nodes of a lazy graph."""
+
+from __future__ import annotations
+
+import platform
+from functools import lru_cache
+
+import numpy as np
+
+from ...errors import DeviceError
+from ..device import Device
+from ..operation import product
+from ..text import load
+from .gpu_source import gpu_source, input_forms
+
+__all__ = ["GpuDevice", "usable_gpu"]
+
+# 256 threads are safe on every Apple GPU however many registers a kernel takes (more may be refused), and enough on NVIDIA.
+GROUP_THREADS = 256
+# CUDA's grids have at most this many groups along y and z.
+CUDA_GROUPS = 65535
+
+
+def usable_gpu() -> str | None:
+    """The GPU back-end that MLX can use here, "metal" or "cuda", or None. Initialises no GPU of its own."""
+    try:
+        import mlx.core as mx
+    except ImportError:
+        return None
+    for name in ("metal", "cuda"):
+        backend = getattr(mx, name, None)
+        if backend is not None and backend.is_available():
+            return name
+    return None
+
+
+def choose_group(grid: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Threads a group for independent threads: along x first, the rest along y, then z.
+
+    Only x may be rounded up past the grid (kernels check it), so y and z take powers of two that divide theirs.
+    """
+    across = min(grid[0], GROUP_THREADS)
+    left = GROUP_THREADS // across
+    down = min(grid[1] & -grid[1], 1 << left.bit_length() - 1)
+    left //= down
+    return across, down, min(grid[2] & -grid[2], 1 << left.bit_length() - 1)
+
+
+class GpuDevice(Device):
+    """The GPU targets. Arrays are lazy MLX arrays of uint32; a launch adds one kernel to their graph.
+
+    name: "metal" or "cuda". Raises `DeviceError` where MLX has no such back-end here; with `trace` a "metal" device is
+    made anyway, of use only inside `mx.export_function`, which records kernels without running them.
+    """
+
+    def __init__(self, name: str, *, trace: bool = False):
+        super().__init__(name)
+        if not (trace and name == "metal") and usable_gpu() != name:
+            raise DeviceError(_missing(name))
+
+    def asarray(self, x):
+        """`x` (NumPy or MLX, uint32) as an MLX array. No copy of an MLX array."""
+        import mlx.core as mx
+
+        if isinstance(x, mx.array):
+            return x if x.dtype == mx.uint32 else x.astype(mx.uint32)
+        return mx.array(np.ascontiguousarray(np.asarray(x, dtype=np.uint32)), dtype=mx.uint32)
+
+    def numpy(self, x) -> np.ndarray:
+        """`x` as a NumPy array of its own memory: a view would let a write through it change the MLX array."""
+        return np.array(x, dtype=np.uint32)
+
+    def evaluate(self, *arrays) -> None:
+        """Compute `arrays` and wait for them."""
+        import mlx.core as mx
+
+        mx.eval(*arrays)
+
+    def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
+        """Add `<name>.metal` to the graph; arguments as in `Device.launch`. Raises `ValueError` for shapes no GPU can index."""
+        import mlx.core as mx
+
+        for shape in outputs:
+            # MLX ends the process at an axis of 2^31, and kernels index with 32 bits.
+            if product(shape) >= 1 << 31:
+                raise ValueError(f"an array of a GPU must have fewer than 2^31 words, got shape {tuple(shape)} for {name}")
+        arrays = [_size_array(tuple(size))]
+        for x in inputs:
+            x = self.asarray(x)
+            arrays.append(x if x.ndim else x.reshape((1,)))
+        if groups is not None:
+            grid = tuple(count * threads for count, threads in zip(groups, group))
+        else:
+            group = choose_group(grid)
+        if self.name == "cuda" and max(-(-grid[1] // group[1]), -(-grid[2] // group[2])) > CUDA_GROUPS:
+            raise ValueError(f"{name} would need more than {CUDA_GROUPS} groups along y or z of its grid {tuple(grid)}")
+        forms = input_forms([x.size for x in arrays]) if self.name == "metal" else ""
+        kernel = self.generate(name, tuple(sorted((values or {}).items())), forms)
+        return list(
+            kernel(
+                inputs=arrays,
+                output_shapes=[tuple(shape) for shape in outputs],
+                output_dtypes=[mx.uint32] * len(outputs),
+                grid=tuple(grid),
+                threadgroup=tuple(group),
+                stream=mx.gpu,
+            )
+        )
+
+    def generate(self, name: str, values: tuple[tuple[str, int], ...], forms: str):
+        """MLX's launcher of one specialised text, made once."""
+        return _kernel(self.name, name, values, forms)
+
+
+def _missing(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = f"mlx {version('mlx')}"
+    except PackageNotFoundError:
+        found = "no mlx"
+    here = f"here is {found} on {platform.system()} {platform.machine()}"
+    if name == "metal":
+        return f"device 'metal' needs a Mac with an Apple GPU and macOS's MLX; {here}, without Metal"
+    return f"device 'cuda' needs an NVIDIA GPU with its driver and MLX's CUDA build (pip install 'mlx[cuda13]'); {here}, without CUDA"
+
+
+@lru_cache(maxsize=None)
+def _kernel(target: str, name: str, values: tuple[tuple[str, int], ...], forms: str):
+    """MLX's launcher of one text. Compiled by MLX when it first runs."""
+    import mlx.core as mx
+
+    source = gpu_source(target, name, values, forms)
+    text = load(name)
+    if not any(attribute in source.body for _, attribute in text.attributes):
+        # MLX generates a broken signature where the body names no thread position.
+        raise ValueError(f"{name}.metal must use one of its thread positions")
+    generate = mx.fast.metal_kernel if target == "metal" else mx.fast.cuda_kernel
+    return generate(
+        name=source.name,
+        input_names=list(source.inputs),
+        output_names=list(source.outputs),
+        source=source.body,
+        header=source.header,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _size_array(size: tuple[int, ...]):
+    """A launch's integers as an MLX array. Made from host data, it needs no stream, so all threads may share it."""
+    import mlx.core as mx
+
+    return mx.array(np.array(size, np.uint32), dtype=mx.uint32)

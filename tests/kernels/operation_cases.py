@@ -1,0 +1,184 @@
+"""Calls of every operation at sizes around its switches, for tests that run or trace a GPU target.
+
+A case calls an operation with a device and its arrays; with the `numpy` device the same call gives the expected result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+
+import numpy as np
+
+P = 15 * 2**27 + 1
+EDGES = np.array([0, 1, 2, 11, 2**27, 2**30, (P - 1) // 2, P - 2, P - 1], np.uint32)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`call(device, *arrays)` returns one array or a list of them."""
+
+    label: str
+    call: Callable
+    arrays: tuple[np.ndarray, ...]
+
+    def run(self, device) -> list:
+        """Results on `device`, as a list of its arrays."""
+        out = self.call(device, *(device.asarray(x) for x in self.arrays))
+        return list(out) if isinstance(out, (list, tuple)) else [out]
+
+
+def words(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Random words below p, one in eight an edge value."""
+    draw = rng.integers(0, P, shape, dtype=np.uint32)
+    return np.where(rng.random(shape) < 0.125, rng.choice(EDGES, shape), draw)
+
+
+def operation(name: str, file: str | None = None) -> Callable:
+    """The wrapper `name` of `whir_mlx/kernels/<file>.py`."""
+    return getattr(import_module(f"whir_mlx.kernels.{file or name}"), name)
+
+
+def challenge_state(rng: np.random.Generator, buffered: int, left: int) -> np.ndarray:
+    """A transcript state (docs/architecture.md) with `buffered` inputs waiting and `left` outputs."""
+    state = np.concatenate([words(rng, 16), words(rng, 8), np.array([buffered, left], np.uint32)])
+    state[16 + buffered : 24] = 0
+    return state
+
+
+def elementwise_cases(rng, counts: tuple[int, ...]) -> list[Case]:
+    """Base and extension arithmetic; the counts are those of elements."""
+    found = []
+    for n in counts:
+        x, a, b = words(rng, n), words(rng, n, 4), words(rng, n, 4)
+        for name in ("to_montgomery", "from_montgomery"):
+            found.append(Case(f"{name} {n}", operation(name, "montgomery"), (x,)))
+        for name in ("field_add", "field_sub", "field_mul"):
+            found.append(Case(f"{name} {n}", operation(name, "field_arithmetic"), (x, words(rng, n))))
+        found.append(Case(f"field_inverse {n}", operation("field_inverse", "field_arithmetic"), (x,)))
+        for name in ("ext_add", "ext_sub", "ext_mul"):
+            found.append(Case(f"{name} {n}", operation(name, "ext_arithmetic"), (a, b)))
+        found.append(Case(f"ext_inverse {n}", operation("ext_inverse", "ext_arithmetic"), (a,)))
+    return found
+
+
+def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
+    """Permutations, sponges and trees; row widths 1, 8, 16 and 17 fill a sponge block partly, wholly, twice and over."""
+    found = []
+    for n in counts:
+        for width in (16, 24, 32):
+            found.append(Case(f"poseidon2 {n}x{width}", operation("poseidon2"), (words(rng, n, width),)))
+        for rate in (8, 16):
+            for width in (1, 16, 17):
+                call = partial(operation("hash_rows"), rate=rate)
+                found.append(Case(f"hash_rows {n}x{width} rate {rate}", call, (words(rng, n, width),)))
+        found.append(Case(f"hash_leaves {4 * n}x16", operation("hash_leaves"), (words(rng, 4 * n, 16),)))
+        for arity in (2, 4):
+            call = partial(operation("compress"), arity=arity)
+            found.append(Case(f"compress {n} arity {arity}", call, (words(rng, n * arity, 8),)))
+    # 64 nodes are one SIMD group's share; 2 leave most of its lanes idle; 128 and 1024 need a second launch.
+    for n in (2, 32, 64, 128, 1024):
+        found.append(Case(f"compress_layers {n}", operation("compress_layers"), (words(rng, n, 8),)))
+    return found
+
+
+def ntt_cases(rng, logs: tuple[int, ...], widths: tuple[int, ...]) -> list[Case]:
+    """Transforms: every radix remainder, one pass and several, zero padding, and inverses."""
+    found = []
+    for log_rows in logs:
+        for width in widths:
+            full, part = words(rng, 1 << log_rows, width), words(rng, max(1, 1 << log_rows >> 1), width)
+            transform = operation("ntt")
+            found.append(Case(f"ntt 2^{log_rows}x{width}", partial(transform, log_rows=log_rows), (full,)))
+            found.append(Case(f"ntt 2^{log_rows}x{width} padded", partial(transform, log_rows=log_rows), (part,)))
+            call = partial(transform, log_rows=log_rows, inverse=True)
+            found.append(Case(f"intt 2^{log_rows}x{width}", call, (full,)))
+    return found
+
+
+def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
+    """Sumcheck and tables of 2^log extension elements."""
+    found = []
+    for log in logs:
+        n = 1 << log
+        f, w, point = words(rng, n, 4), words(rng, n, 4), words(rng, log, 4)
+        found.append(Case(f"dot 2^{log}", operation("dot"), (f, w)))
+        found.append(Case(f"eq_table 2^{log}", operation("eq_table"), (point,)))
+        found.append(Case(f"eq_outer 4x2^{log}", operation("eq_outer"), (words(rng, 4, 4), w)))
+        found.append(Case(f"add_scaled 3x2^{log}", operation("add_scaled"), (words(rng, 3, n, 4), words(rng, 3, 4), w)))
+        found.append(Case(f"powers {n + 1}", partial(operation("powers"), count=n + 1), (words(rng, 4),)))
+        found.append(Case(f"expand_point {log}", partial(operation("expand_point"), num_variables=log), (words(rng, 4),)))
+        for stride in {0, log - 1}:
+            call = partial(operation("sumcheck_round"), log_stride=stride)
+            found.append(Case(f"sumcheck_round 2^{log} stride 2^{stride}", call, (f, w)))
+            call = partial(operation("sumcheck_fold"), log_stride=stride)
+            found.append(Case(f"sumcheck_fold 2^{log} stride 2^{stride}", call, (f, w, words(rng, 4))))
+        for samples, queries in ((0, 5), (2, 0), (2, 9)):
+            call = partial(operation("query_weights"), log_domain=log + 1)
+            indices = rng.integers(0, 2 * n, queries, dtype=np.uint32)
+            label = f"query_weights 2^{log} of {samples} + {queries}"
+            found.append(Case(label, call, (w, words(rng, samples, n, 4), words(rng, 4), indices)))
+    return found
+
+
+def fold_cases(rng, shapes: tuple[tuple[int, int], ...]) -> list[Case]:
+    """Contractions of matrices along both axes, base and extension, one and a batch of two."""
+    found = []
+    for rows, columns in shapes:
+        for axis in (0, 1):
+            weights = words(rng, (rows, columns)[axis], 4)
+            for ext in (False, True):
+                last = (4,) if ext else ()
+                call = partial(operation("fold_axis"), axis=axis, ext=ext)
+                label = f"fold_axis {rows}x{columns}{' ext' if ext else ''} axis {axis}"
+                found.append(Case(label, call, (words(rng, rows, columns, *last), weights)))
+                found.append(Case(f"{label} batch", call, (words(rng, 2, rows, columns, *last), weights)))
+    return found
+
+
+def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
+    """Challenger steps, grinding and gathering."""
+
+    def challenge(device, state, *segments, **keywords):
+        return operation("challenge")(device, state, list(segments), **keywords)
+
+    found = []
+    for buffered, left in ((0, 0), (0, 3), (5, 0), (7, 0)):
+        state = challenge_state(rng, buffered, left)
+        call = partial(challenge, num_samples=9, num_indices=20, index_bits=13)
+        found.append(Case(f"challenge {buffered} waiting, {left} left", call, (state, words(rng, 3), words(rng, 8), words(rng, 2, 4))))
+        found.append(Case(f"challenge {buffered} waiting, {left} left, samples", partial(challenge, num_samples=4), (state, words(rng, 1))))
+        for bits in grinding_bits:
+            found.append(Case(f"grind {bits} bits, {buffered} waiting, {left} left", partial(operation("grind"), bits=bits), (state,)))
+    for width in (1, 16, 64):
+        x, indices = words(rng, 37, width), rng.integers(0, 37, 11, dtype=np.uint32)
+        found.append(Case(f"gather_rows 37x{width}", operation("gather_rows"), (x, indices)))
+    return found
+
+
+def small_cases(seed: int = 1) -> list[Case]:
+    """Every operation and specialisation, in a second or two of NumPy. Counts under 8 words take Metal's `constant` form."""
+    rng = np.random.default_rng(seed)
+    return [
+        *elementwise_cases(rng, (1, 257)),
+        *hash_cases(rng, (1, 33)),
+        *ntt_cases(rng, (1, 2, 3, 4, 5, 9), (1, 3, 16)),
+        *table_cases(rng, (1, 4, 8)),
+        *fold_cases(rng, ((2, 2), (4, 16), (512, 16), (16, 128))),
+        *transcript_cases(rng, (4, 10)),
+    ]
+
+
+def large_cases(seed: int = 2) -> list[Case]:
+    """Sizes past one group, one tile and one share of a reduction; for a GPU, whose twins take NumPy about a minute."""
+    rng = np.random.default_rng(seed)
+    return [
+        *elementwise_cases(rng, (100_003,)),
+        *hash_cases(rng, (1000,)),
+        *ntt_cases(rng, (10, 13, 17), (1, 4, 16, 24)),
+        *table_cases(rng, (13, 17)),
+        *fold_cases(rng, ((4096, 16), (1 << 16, 2), (64, 4096), (1 << 15, 8), (1 << 17, 1))),
+        *transcript_cases(rng, (14, 16)),
+    ]

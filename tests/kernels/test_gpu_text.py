@@ -1,0 +1,184 @@
+"""Texts and launch shapes of the GPU targets, on any machine."""
+
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from tests.kernels.metal_trace import trace
+from tests.kernels.operation_cases import small_cases
+from whir_mlx.errors import DeviceError
+from whir_mlx.kernels.device import get_device
+from whir_mlx.kernels.targets import gpu
+from whir_mlx.kernels.targets.gpu_source import cuda_text, gpu_source, input_forms
+from whir_mlx.kernels.text import FOLDER, load
+
+CLANG = shutil.which("clang++") or shutil.which("clang")
+STUB = Path(__file__).with_name("cuda_stub.h")
+KERNELS = sorted(path.stem for path in FOLDER.glob("*.metal"))
+# Every specialisation that the wrappers ask for.
+VALUES = {
+    "compress": [{"WIDTH": 16}, {"WIDTH": 32}],
+    "compress_layers": [{"WIDTH": 16}],
+    "ext_arithmetic": [{"OPERATION": i} for i in range(4)],
+    "field_arithmetic": [{"OPERATION": i} for i in range(4)],
+    "fold_axis": [{"MODE": mode, "EXT": ext} for mode in range(3) for ext in range(2)],
+    "grind": [{"WIDTH": 16, "TRIES": 4}],
+    "hash_leaves": [{"WIDTH": 16}],
+    "hash_rows": [{"WIDTH": 16}, {"WIDTH": 24}],
+    "montgomery": [{"TO_MONTGOMERY": 0}, {"TO_MONTGOMERY": 1}],
+    "ntt": [{"WIDE": 0, "TILE_WORDS": 4096}, {"WIDE": 1, "TILE_WORDS": 4096}],
+    "poseidon2": [{"WIDTH": width} for width in (16, 24, 32)],
+}
+
+
+def specialised(target: str, name: str, values: dict[str, int], forms: str = ""):
+    """`gpu_source` with the values in the order that a launch gives them."""
+    return gpu_source(target, name, tuple(sorted(values.items())), forms)
+
+
+@pytest.fixture
+def no_gpu():
+    if gpu.usable_gpu():
+        pytest.skip("this machine has a GPU that MLX can use")
+
+
+def test_specialisations_are_those_that_launches_ask_for():
+    """`VALUES` above against the macros in the texts that the wrappers' launches made."""
+    asked: dict[str, set] = {}
+    for case in small_cases():
+        for kernel in trace(case):
+            name = re.match(r"custom_kernel_(\w+?)_[0-9a-f]{16}", kernel.name).group(1)
+            lines = re.findall(r"^#define (\w+) (\d+)$", kernel.source, re.MULTILINE)
+            asked.setdefault(name, set()).add(tuple(sorted((key, int(value)) for key, value in lines)))
+    for name in KERNELS:
+        listed = {tuple(sorted(values.items())) for values in VALUES.get(name, [{}])}
+        assert asked[name] <= listed, name
+
+
+def test_names_tell_texts_apart():
+    """One name must never stand for two texts: target, values and forms all change it."""
+    names = {specialised("metal", "poseidon2", {"WIDTH": width}).name for width in (16, 24, 32)}
+    names |= {specialised("cuda", "poseidon2", {"WIDTH": 16}).name, specialised("metal", "poseidon2", {"WIDTH": 16}, "cd").name}
+    assert len(names) == 5
+    assert all(re.fullmatch(r"poseidon2_[0-9a-f]{16}", name) for name in names)
+
+
+def test_macros_come_before_the_headers_that_use_them():
+    header = specialised("metal", "hash_rows", {"WIDTH": 24}).header
+    assert header.index("#define KERNEL_FUNCTION") < header.index("#define WIDTH 24") < header.index("void poseidon2_permute")
+    assert "#include" not in header
+
+
+def test_cuda_dialect_leaves_cudas_words_alone():
+    """CUDA's __device__ expands to a text with the word `device`; were that a macro, __constant__ arrays would be plain ones."""
+    header = specialised("cuda", "poseidon2", {"WIDTH": 16}).header
+    assert not re.search(r"#define (device|constant|shared|global|host|managed)\b", header)
+
+
+def test_input_forms():
+    """MLX's limit: arrays of fewer than 8 elements, empty ones included, are `constant`."""
+    assert input_forms([0, 1, 7, 8, 1 << 20]) == "cccdd"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_body_uses_a_thread_position(name):
+    """MLX generates a broken signature for a body without one."""
+    text = load(name)
+    assert text.attributes and all(attribute in text.body for _, attribute in text.attributes)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_buffer_name_asks_mlx_for_shapes(name):
+    """`<input>_shape`, `_strides` or `_ndim` in a body adds a buffer."""
+    text = load(name)
+    assert not re.search(r"\w+_(shape|strides|ndim)\b", text.body)
+    assert len(set(text.inputs + text.outputs)) == len(text.inputs + text.outputs) and text.inputs[0] == "size"
+
+
+@pytest.mark.parametrize(
+    ("grid", "group"),
+    [
+        ((1, 1, 1), (1, 1, 1)),
+        ((1000, 1, 1), (256, 1, 1)),  # x may be rounded up
+        ((100, 7, 1), (100, 1, 1)),  # 7 is odd, and y must not be rounded up
+        ((16, 12, 1), (16, 4, 1)),
+        ((1, 1 << 20, 1), (1, 256, 1)),
+        ((4, 8, 64), (4, 8, 8)),
+        ((200, 1 << 10, 4), (200, 1, 1)),
+    ],
+)
+def test_choose_group(grid, group):
+    assert gpu.choose_group(grid) == group
+
+
+def test_groups_fit_for_all_small_grids():
+    """256 threads at most; y and z divided without rest."""
+    for x in (1, 2, 3, 31, 64, 85, 127, 128, 255, 256, 257):
+        for y in range(1, 40):
+            for z in (1, 2, 3, 8):
+                across, down, deep = gpu.choose_group((x, y, z))
+                assert across * down * deep <= 256 and y % down == 0 and z % deep == 0 and across <= x
+
+
+@pytest.mark.parametrize(("name", "word"), [("metal", "Apple GPU"), ("cuda", "NVIDIA GPU")])
+def test_missing_gpu_is_refused_in_one_sentence(no_gpu, name, word):
+    with pytest.raises(DeviceError, match=word) as caught:
+        get_device(name)
+    assert "\n" not in str(caught.value) and f"'{name}'" in str(caught.value)
+    assert gpu.usable_gpu() is None
+
+
+def test_only_metal_can_be_traced(no_gpu):
+    with pytest.raises(DeviceError, match="NVIDIA GPU"):
+        gpu.GpuDevice("cuda", trace=True)
+
+
+def test_too_large_an_output_is_refused():
+    """MLX itself would end the process (std::terminate) at an axis of 2^31."""
+    device = gpu.GpuDevice("metal", trace=True)
+    with pytest.raises(ValueError, match=r"fewer than 2\^31 words"):
+        device.launch("montgomery", (1,), [], [(1 << 29, 4)], grid=(1, 1, 1), values={"TO_MONTGOMERY": 1})
+
+
+def test_arrays_in_and_out():
+    device = gpu.GpuDevice("metal", trace=True)
+    x = np.array([1, 2**32 - 1], np.uint32)
+    y = device.asarray(x)
+    assert isinstance(y, mx.array) and y.dtype == mx.uint32 and device.asarray(y) is y
+    back = device.numpy(y)
+    back[0] = 7
+    assert y.tolist() == x.tolist() == [1, 2**32 - 1], "numpy() must not share memory with the MLX array"
+
+
+def parse(text: str) -> str:
+    """clang's complaints about a CUDA text, none where it is well-formed."""
+    # The stub stands for the two includes of MLX's own.
+    text = text.replace('#include "mlx/backend/cuda/device/utils.cuh"\n', "").replace("#include <cooperative_groups.h>\n", "")
+    command = [CLANG, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "-std=c++17"]
+    command += ["-fsyntax-only", "-Wall", "-Werror", "-Wno-unknown-cuda-version", "-Wno-unused-variable"]
+    done = subprocess.run([*command, "-include", str(STUB), "-"], input=text, capture_output=True, text=True)
+    return done.stderr or ("" if done.returncode == 0 else f"exit code {done.returncode}")
+
+
+@pytest.mark.skipif(CLANG is None, reason="clang is not installed")
+def test_cuda_texts_parse():
+    """Every specialisation, in the frame that MLX puts around it."""
+    sources = [specialised("cuda", name, values) for name in KERNELS for values in VALUES.get(name, [{}])]
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        complaints = list(pool.map(lambda source: parse(cuda_text(source)), sources))
+    for source, complaint in zip(sources, complaints):
+        assert not complaint, f"{source.name}:\n{complaint[:3000]}"
+
+
+@pytest.mark.skipif(CLANG is None, reason="clang is not installed")
+def test_cuda_parse_finds_an_undefined_name():
+    source = specialised("cuda", "field_arithmetic", {"OPERATION": 0})
+    text = cuda_text(source).replace("field_add(left, right)", "field_plus(left, right)")
+    assert "undeclared identifier 'field_plus'" in parse(text)

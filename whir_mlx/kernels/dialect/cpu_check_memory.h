@@ -1,0 +1,143 @@
+// Check build of the CPU target, part 3: memory. Every access to a buffer checks bounds, that a word read was written, and
+// that no other thread touched the word without a barrier between (one of the two a write).
+// Constant and input buffers, output buffers, threadgroup arrays and a thread's own arrays are types that do not convert
+// into each other, as Metal's address spaces do not.
+
+// One access: by whom, and in which line.
+struct Access {
+  uint32_t by = NO_THREAD;
+  uint32_t epoch = 0;
+  Site at = {nullptr, 0};
+};
+// A word that can be written. Two readers are enough: whoever writes next differs from one of them.
+struct Word {
+  uint32_t value = 0xdeadbeefu;
+  Access writer, readers[2];
+};
+enum Space { INPUT, OUTPUT, THREADGROUP };
+struct Memory {
+  const char* name;
+  Space space;
+  int64_t words;
+  const uint32_t* input;
+  Word* shadow;
+};
+// Barriers passed by the group that runs. They order threadgroup memory alone (mem_flags::mem_threadgroup).
+static uint32_t barrier_epoch = 0;
+
+// An index together with the line that it is used in.
+struct Index {
+  int64_t value;
+  Site at;
+  template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>
+  CHECK_INLINE Index(T v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(int64_t(v)), at{file, line} {}
+  CHECK_INLINE Index(uint v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(v.get()), at{file, line} {}
+  CHECK_INLINE Index quad(int k) const {
+    Index index = *this;
+    index.value = index.value * 4 + k;
+    return index;
+  }
+};
+
+CHECK_INLINE int64_t check_bounds(const Memory& m, int64_t offset, Index i, const char* does) {
+  int64_t at = offset + i.value;
+  last_site = i.at;
+  if (at < 0 || at >= m.words) violation(i.at, "%s %s[%lld], which has %lld words", does, m.name, (long long)at, (long long)m.words);
+  return at;
+}
+
+__attribute__((noinline, cold)) static void race(const Memory& m, int64_t at, Site site, const char* does, const Access& other,
+                                                 const char* did) {
+  uint32_t by = other.by;
+  if (m.space == THREADGROUP) {
+    uint32_t size = shape.group_size.x * shape.group_size.y * shape.group_size.z;
+    by += current.number / size * size;
+  }
+  violation(site, "race: %s %s[%lld], which %s %s in %s:%d, with no barrier between%s", does, m.name, (long long)at,
+            thread_name(by).text, did, other.at.file, other.at.line,
+            m.space == OUTPUT ? " (none orders device memory)" : "");
+}
+
+static inline uint load_word(const Memory& m, int64_t offset, Index i) {
+  int64_t at = check_bounds(m, offset, i, "reads");
+  if (m.space == INPUT) return uint(m.input[at]);
+  Word& word = m.shadow[at];
+  uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
+  uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
+  if (word.writer.by == NO_THREAD) violation(i.at, "reads %s[%lld] before anything was written there", m.name, (long long)at);
+  if (word.writer.by != me && word.writer.epoch == epoch) race(m, at, i.at, "reads", word.writer, "wrote");
+  Access& first = word.readers[0];
+  if (first.by == NO_THREAD || first.epoch != epoch || first.by == me) {
+    if (first.epoch != epoch) word.readers[1].by = NO_THREAD;
+    first = Access{me, epoch, i.at};
+  } else {
+    word.readers[1] = Access{me, epoch, i.at};
+  }
+  return uint(word.value);
+}
+
+static inline void store_word(const Memory& m, int64_t offset, Index i, uint value) {
+  int64_t at = check_bounds(m, offset, i, "writes");
+  if (!value.known) violation(i.at, "writes a word that was never set to %s[%lld]", m.name, (long long)at);
+  Word& word = m.shadow[at];
+  uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
+  uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
+  if (word.writer.by != NO_THREAD && word.writer.by != me && word.writer.epoch == epoch) race(m, at, i.at, "writes", word.writer, "wrote");
+  for (const Access& reader : word.readers) {
+    if (reader.by != NO_THREAD && reader.by != me && reader.epoch == epoch) race(m, at, i.at, "writes", reader, "read");
+  }
+  word.writer = Access{me, epoch, i.at};
+  word.value = value.word;
+}
+
+// `const device uint*` and `const constant uint*`: reading only.
+struct InputBuffer {
+  const Memory* memory;
+  int64_t offset;
+  explicit InputBuffer(const Memory* m, int64_t o = 0) : memory(m), offset(o) {}
+  CHECK_INLINE uint operator[](Index i) const { return load_word(*memory, offset, i); }
+  InputBuffer operator+(Index n) const { return InputBuffer(memory, offset + n.value); }
+};
+
+// What `p[i]` of writable memory gives: assign to store, convert to load.
+struct Reference {
+  const Memory* memory;
+  int64_t offset;
+  Index index;
+  CHECK_INLINE operator uint() const { return load_word(*memory, offset, index); }
+  CHECK_INLINE void operator=(uint value) const { store_word(*memory, offset, index, value); }
+  CHECK_INLINE void operator=(const Reference& other) const { *this = uint(other); }
+};
+template <Space SPACE>
+struct WritableBuffer {
+  const Memory* memory;
+  int64_t offset;
+  explicit WritableBuffer(const Memory* m, int64_t o = 0) : memory(m), offset(o) {}
+  CHECK_INLINE Reference operator[](Index i) const { return Reference{memory, offset, i}; }
+  WritableBuffer operator+(Index n) const { return WritableBuffer(memory, offset + n.value); }
+};
+typedef WritableBuffer<OUTPUT> OutputBuffer;
+typedef WritableBuffer<THREADGROUP> ThreadgroupBuffer;
+
+template <int64_t SIZE>
+struct ConstantTable {
+  uint32_t words[SIZE];
+  CHECK_INLINE uint operator[](Index i) const {
+    last_site = i.at;
+    if (i.value < 0 || i.value >= SIZE) violation(i.at, "reads word %lld of a constant table of %lld", (long long)i.value, (long long)SIZE);
+    return uint(words[i.value]);
+  }
+};
+#define CONSTANT_ARRAY(name, size) static const ConstantTable<size> name
+
+template <typename P>
+static inline Quad load_quad(P p, Index i) {
+  return Quad{p[i.quad(0)], p[i.quad(1)], p[i.quad(2)], p[i.quad(3)]};
+}
+template <typename P>
+static inline void store_quad(P p, Index i, Quad q) {
+  p[i.quad(0)] = q.x;
+  p[i.quad(1)] = q.y;
+  p[i.quad(2)] = q.z;
+  p[i.quad(3)] = q.w;
+}

@@ -1,0 +1,61 @@
+"""Texts of a kernel for MLX's two GPU back-ends: what `mx.fast.metal_kernel` and `mx.fast.cuda_kernel` are given.
+
+MLX writes the signature itself, from the arrays of a call; a kernel's own signature in its `.metal` file gives the names.
+Specialisation values are macros, not MLX template arguments: headers see no template arguments, and those are int32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..text import FOLDER, defines, load
+
+# Arrays of fewer elements than this arrive in Metal's `constant` address space, larger ones in `device`.
+METAL_CONSTANT_BELOW = 8
+
+
+@dataclass(frozen=True)
+class GpuSource:
+    """Arguments of MLX's kernel generators. `name` ends in a hash of the text: MLX must never meet one name twice."""
+
+    name: str
+    header: str
+    body: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@lru_cache(maxsize=None)
+def gpu_source(target: str, name: str, values: tuple[tuple[str, int], ...], forms: str = "") -> GpuSource:
+    """Texts of `<name>.metal` for `target` ("metal" or "cuda"), specialised by the macros `values`.
+
+    forms: how the inputs arrive (`input_forms`); it changes the text that MLX generates, so it belongs to the name.
+    """
+    text = load(name)
+    dialect = (FOLDER / "dialect" / f"{target}.h").read_text(encoding="utf-8")
+    header = f"{dialect}{defines(dict(values))}{text.header}"
+    digest = hashlib.sha256("\0".join([target, header, text.body, forms]).encode()).hexdigest()[:16]
+    return GpuSource(f"{name}_{digest}", header, text.body, text.inputs, text.outputs)
+
+
+def input_forms(sizes: list[int]) -> str:
+    """One letter an input: `c` where Metal passes it in `constant`, `d` where in `device`."""
+    return "".join("c" if size < METAL_CONSTANT_BELOW else "d" for size in sizes)
+
+
+def cuda_text(source: GpuSource) -> str:
+    """The whole text that MLX 0.32 hands to NVRTC, for a look at it without a GPU (`mlx/backend/cuda/custom_kernel.cpp`).
+
+    All buffers are uint32; the kernel is `mlx::core::cu::custom_kernel_<name>`.
+    """
+    parameters = [f"    const uint32_t* {name}" for name in source.inputs]
+    parameters += [f"    uint32_t* {name}" for name in source.outputs]
+    return (
+        '#include "mlx/backend/cuda/device/utils.cuh"\n\n#include <cooperative_groups.h>\n\n'
+        f"{source.header}"
+        "namespace mlx::core::cu {\n\nnamespace cg = cooperative_groups;\n\n"
+        f"__global__ void custom_kernel_{source.name}(\n" + ",\n".join(parameters) + ") {\n"
+        f"{source.body}\n}}\n\n}} // namespace mlx::core::cu\n"
+    )
