@@ -1,4 +1,4 @@
-"""The choices of a user, and what follows from them: layout, configuration and tree, the same for prover and verifier."""
+"""The choices of a user, and what follows from them for prover and verifier alike: layout, configuration and tree."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def first_factor(rule: FoldingRule) -> int:
 
 
 def _check_sizes(num_variables: int, config: WhirConfig) -> None:
-    """Refuses arrays that 32-bit indices do not reach: codewords, and extension vectors of the size of the polynomial."""
+    """Refuses arrays that 32-bit indices do not reach: codewords, and extension vectors as long as the polynomial."""
     sizes = {"the codeword": num_variables + config.log_inv_rate, "an extension vector": num_variables + 2}
     for i, record in enumerate(config.rounds):
         sizes[f"the codeword of round {i}"] = record.num_variables + record.log_inv_rate + 2

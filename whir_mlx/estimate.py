@@ -23,10 +23,12 @@ DIGEST = WORD * DIGEST_WIDTH
 PROCESS_BYTES = 64 * 2**20
 """Python, NumPy and the compiled kernels, before any table (measured: 45 to 60 MB on Linux)."""
 
-# A tree's own copies, per codeword: the transform writes from one buffer to another.
+# Per codeword while it is made: the transform writes from one buffer to another.
 _CODEWORD_COPIES = 2
-# Extension vectors of the size of the folded polynomial alive together in a round: it, its weights, and their successors.
+# Extension vectors as long as the folded polynomial, alive together: it, its weights, and their successors.
 _ROUND_VECTORS = 4
+# Small arrays and the allocator's slack are not listed one by one.
+_MARGIN = 1.1
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,11 @@ class Estimate:
     proof_bytes: int
 
 
-def estimate(choices: Choices, num_claims: int | None = None, num_batches: int | None = None) -> Estimate:
-    """The estimate for `num_claims` opened columns in `num_batches` openings (default: every column once)."""
-    layout = choices.layout
-    num_claims = layout.num_columns if num_claims is None else num_claims
-    num_batches = len(layout.tables) if num_batches is None else num_batches
-    return Estimate(PROCESS_BYTES + _array_bytes(choices, num_claims), _proof_bytes(choices, num_claims))
+def estimate(choices: Choices, num_claims: int | None = None) -> Estimate:
+    """The estimate for `num_claims` opened columns (default: every column once)."""
+    num_claims = choices.layout.num_columns if num_claims is None else num_claims
+    arrays = math.ceil(_MARGIN * _array_bytes(choices, num_claims))
+    return Estimate(PROCESS_BYTES + arrays, _proof_bytes(choices, num_claims))
 
 
 def _array_bytes(choices: Choices, num_claims: int) -> int:

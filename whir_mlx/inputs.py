@@ -1,8 +1,8 @@
 """What users hand in, checked once at the edge: arrays of canonical field elements as C-contiguous ``uint32``.
 
-NumPy arrays of any integer dtype, order, stride and byte order, MLX integer arrays, and (nested) lists of Python integers
-are taken; nothing is rounded, reduced mod p or reinterpreted. Floats and bools are refused: `encode_bits` turns them
-into field elements exactly.
+NumPy arrays of any integer dtype, order, stride and byte order, MLX integer arrays, and (nested) lists of Python
+integers are taken; nothing is rounded, reduced mod p or reinterpreted. Floats and bools are refused: `encode_bits`
+turns them into field elements exactly.
 """
 
 from __future__ import annotations

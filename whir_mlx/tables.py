@@ -45,7 +45,8 @@ def table_matrices(choices: Choices, evals: object, *, pad: bool = False) -> lis
         found = shape_of(name, array.shape, pad=pad)
         if found != expected:
             wanted = f"({shape.columns}, {1 << shape.log_rows})"
-            hint = "; rows are the last axis" if array.ndim == 2 and array.shape == (1 << expected[0], expected[1]) else ""
+            turned = array.shape == (1 << shape.log_rows, shape.columns)
+            hint = "; rows are the last axis" if turned else ""
             raise ValueError(f"{name} must have shape {wanted} (columns, rows), got {array.shape}{hint}")
         matrix = array.reshape(shape.columns, array.shape[-1])
         missing = (1 << shape.log_rows) - matrix.shape[1]
@@ -57,10 +58,14 @@ def _in_order(choices: Choices, evals: object) -> list:
     count = len(choices.tables)
     if isinstance(evals, Mapping):
         if choices.names is None:
-            raise TypeError("this statement's tables have no names; make it with tables={name: ...} to commit to a dict")
+            raise TypeError(
+                "this statement's tables have no names; make it with tables={name: ...} to commit to a dict"
+            )
         if set(evals) != set(choices.names):
             missing, unknown = set(choices.names) - set(evals), set(evals) - set(choices.names)
-            raise ValueError(f"evals must name the statement's tables: missing {_few(missing)}, unknown {_few(unknown)}")
+            raise ValueError(
+                f"evals must name the statement's tables: missing {_few(missing)}, unknown {_few(unknown)}"
+            )
         return [evals[name] for name in choices.names]
     is_list_of_arrays = isinstance(evals, (list, tuple)) and all(map(_is_array, evals)) and len(evals) > 0
     if count == 1 and not is_list_of_arrays:
@@ -132,7 +137,9 @@ def padded_points(choices: Choices, schedule: Schedule, points: Mapping | Sequen
     """
     if points is None:
         return None
-    flat = [p for table in _points_by_table(choices, points) for p in table] if isinstance(points, Mapping) else list(points)
+    if isinstance(points, Mapping):
+        points = [point for table in _points_by_table(choices, points) for point in table]
+    flat = list(points)
     if len(flat) != schedule.num_batches:
         raise ValueError(f"expected {schedule.num_batches} points, one for each opening batch, got {len(flat)}")
     full = []

@@ -1,9 +1,10 @@
 """Run every operation on a GPU and compare with its NumPy twin; a table, and exit code 1 on any difference.
 
-    python3 tests/gpu/run_cuda.py [--device cuda] [--sizes small,large] [--only TEXT] [--bench]
+    python3 tests/gpu/run_cuda.py [--device cuda] [--sizes small,large] [--only TEXT] [--proofs] [--bench]
 
-Plain Python, from the repository root, for machines where only MLX and NumPy are at hand. `--bench` times some kernels
-with their data on the device (median of 11).
+Plain Python, from the repository root, for machines where only MLX and NumPy are at hand. `--proofs` makes the crates'
+proofs number for number, and larger ones that the verifier must accept, with their times. `--bench` times some kernels.
+Times are medians with the data on the device and all kernels compiled.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ def run_checks(device, sizes: list[str], only: str) -> int:
                 problem = "".join(traceback.format_exception_only(error))[:3000]
             total += 1
             failed += bool(problem)
-            print(f"{'FAIL' if problem else 'ok':4} {1e3 * (time.perf_counter() - start):8.1f} ms  {case.label}", flush=True)
+            print(
+                f"{'FAIL' if problem else 'ok':4} {1e3 * (time.perf_counter() - start):8.1f} ms  {case.label}",
+                flush=True,
+            )
             if problem:
                 print(f"     {problem}", flush=True)
     print(f"{total - failed} of {total} cases agree with NumPy on {device.name}")
@@ -100,17 +104,27 @@ def run_bench(device) -> None:
     for log in (16, 20, 22):
         n = 1 << log
         seconds = timed(device, operation("poseidon2"), words(rng, n, 16))
-        print(f"poseidon2 width 16, 2^{log}: {1e3 * seconds:8.3f} ms, {n / seconds / 1e9:6.2f}e9 permutations/s", flush=True)
+        print(
+            f"poseidon2 width 16, 2^{log}: {1e3 * seconds:8.3f} ms, {n / seconds / 1e9:6.2f}e9 permutations/s",
+            flush=True,
+        )
     for log in (17, 20, 22):
         n = 1 << log
         seconds = timed(device, operation("hash_leaves"), words(rng, n, 16))
-        print(f"hash_leaves 2^{log} rows of 16: {1e3 * seconds:8.3f} ms, {2.75 * n / seconds / 1e9:6.2f}e9 permutations/s", flush=True)
+        print(
+            f"hash_leaves 2^{log} rows of 16: {1e3 * seconds:8.3f} ms, {2.75 * n / seconds / 1e9:6.2f}e9 permutations/s",
+            flush=True,
+        )
     for log_rows, width in ((17, 16), (18, 16), (20, 16), (20, 1), (21, 1), (18, 4)):
+
         def transform(device, x, log_rows=log_rows):
             return operation("ntt")(device, x, log_rows=log_rows)
 
         seconds = timed(device, transform, words(rng, 1 << log_rows, width))
-        print(f"ntt 2^{log_rows} x {width}: {1e3 * seconds:8.3f} ms, {(width << log_rows) / seconds / 1e9:6.2f}e9 elements/s", flush=True)
+        print(
+            f"ntt 2^{log_rows} x {width}: {1e3 * seconds:8.3f} ms, {(width << log_rows) / seconds / 1e9:6.2f}e9 elements/s",
+            flush=True,
+        )
     for log in (10, 16, 20):
         f, w, r = words(rng, 1 << log, 4), words(rng, 1 << log, 4), words(rng, 4)
         seconds = timed(device, lambda d, f, w: operation("sumcheck_round")(d, f, w, log_stride=0), f, w)
@@ -123,15 +137,75 @@ def run_bench(device) -> None:
     print(f"compress_layers 1024: {1e3 * timed(device, operation('compress_layers'), nodes):8.3f} ms", flush=True)
 
 
+SHAPES = {
+    "S": {"soundness": "CapacityBound", "security": 80, "pow": 16, "fold": 4, "rate": 1, "reduction": 3},
+    "J": {"soundness": "JohnsonBound", "security": 100, "pow": 20, "fold": 4, "rate": 1},
+    "U": {"soundness": "UniqueDecoding", "security": 100, "pow": 20, "fold": 4, "rate": 1},
+}
+"""Parameter sets of the larger proofs, as `tests.proving` takes them."""
+
+
+def run_proofs(device, logs: list[int], shapes: str) -> int:
+    """Number of proofs that differ from the crates' or that the verifier refuses; prints one line each."""
+    from tests.helpers import PROOF_NAMES, load_proof
+    from tests.proving import FULL_ARGS, arguments_of, commit, verify_here
+    from whir_mlx.errors import ParameterError
+    from whir_mlx.protocol.prover import open_proof, read_commitment
+
+    failed = 0
+    for name in PROOF_NAMES:
+        case, start = load_proof(name), time.perf_counter()
+        data = commit(case.args, case.arguments, device)
+        same = read_commitment(data) == case.commitment
+        same &= open_proof(data, case.arguments["schedule"], points=case.arguments.get("points")) == case.proof
+        failed += not same
+        print(f"{'ok' if same else 'FAIL':4} {1e3 * (time.perf_counter() - start):8.1f} ms  proof {name}", flush=True)
+    rng = np.random.default_rng(4)
+    for log in logs:
+        for shape in shapes:
+            args = {**FULL_ARGS, **SHAPES[shape], "tables": [[log, 1]]}
+            try:
+                arguments = arguments_of(args)
+            except ParameterError as error:
+                print(f"     shape {shape} 2^{log} refused: {error}")
+                continue
+            tables = [device.asarray(words(rng, 1, 1 << log))]
+            device.evaluate(*tables)
+            times = []
+            for _ in range(8):
+                start = time.perf_counter()
+                data = commit(args, arguments, device, tables=tables)
+                built = time.perf_counter()
+                proof = open_proof(data, arguments["schedule"])
+                times.append((time.perf_counter() - start, built - start))
+            try:
+                verify_here(arguments, read_commitment(data), proof)
+                problem = ""
+            except Exception as error:  # whatever the verifier finds, the other shapes are still to be run
+                problem, failed = repr(error)[:500], failed + 1
+            first, rest = times[0][0], statistics.median(total for total, _ in times[1:])
+            print(
+                f"{'FAIL' if problem else 'ok':4} {1e3 * rest:8.1f} ms  proof shape {shape} 2^{log}, commit + open "
+                f"(first {1e3 * first:.0f} ms) {problem}",
+                flush=True,
+            )
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--sizes", default="small,large", help="comma-separated: small, large")
     parser.add_argument("--only", default="", help="run the cases whose label contains this")
+    parser.add_argument("--proofs", action="store_true", help="whole proofs as well")
+    parser.add_argument("--logs", default="18,20,22", help="log sizes of the larger proofs")
+    parser.add_argument("--shapes", default="SJU", help="parameter sets of the larger proofs")
     parser.add_argument("--bench", action="store_true", help="time the main kernels afterwards")
     options = parser.parse_args()
     device = get_device(options.device)
-    failed = run_checks(device, options.sizes.split(","), options.only)
+    failed = run_checks(device, options.sizes.split(","), options.only) if options.sizes else 0
+    if options.proofs:
+        failed += run_proofs(device, [int(log) for log in options.logs.split(",") if log], options.shapes)
     if options.bench:
         run_bench(device)
     return 1 if failed else 0

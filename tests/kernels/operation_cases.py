@@ -109,7 +109,9 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
         found.append(Case(f"eq_outer 4x2^{log}", operation("eq_outer"), (words(rng, 4, 4), w)))
         found.append(Case(f"add_scaled 3x2^{log}", operation("add_scaled"), (words(rng, 3, n, 4), words(rng, 3, 4), w)))
         found.append(Case(f"powers {n + 1}", partial(operation("powers"), count=n + 1), (words(rng, 4),)))
-        found.append(Case(f"expand_point {log}", partial(operation("expand_point"), num_variables=log), (words(rng, 4),)))
+        found.append(
+            Case(f"expand_point {log}", partial(operation("expand_point"), num_variables=log), (words(rng, 4),))
+        )
         for stride in {0, log - 1}:
             call = partial(operation("sumcheck_round"), log_stride=stride)
             found.append(Case(f"sumcheck_round 2^{log} stride 2^{stride}", call, (f, w)))
@@ -148,10 +150,28 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
     for buffered, left in ((0, 0), (0, 3), (5, 0), (7, 0)):
         state = challenge_state(rng, buffered, left)
         call = partial(challenge, num_samples=9, num_indices=20, index_bits=13)
-        found.append(Case(f"challenge {buffered} waiting, {left} left", call, (state, words(rng, 3), words(rng, 8), words(rng, 2, 4))))
-        found.append(Case(f"challenge {buffered} waiting, {left} left, samples", partial(challenge, num_samples=4), (state, words(rng, 1))))
+        found.append(
+            Case(
+                f"challenge {buffered} waiting, {left} left",
+                call,
+                (state, words(rng, 3), words(rng, 8), words(rng, 2, 4)),
+            )
+        )
+        found.append(
+            Case(
+                f"challenge {buffered} waiting, {left} left, samples",
+                partial(challenge, num_samples=4),
+                (state, words(rng, 1)),
+            )
+        )
         for bits in grinding_bits:
-            found.append(Case(f"grind {bits} bits, {buffered} waiting, {left} left", partial(operation("grind"), bits=bits), (state,)))
+            found.append(
+                Case(
+                    f"grind {bits} bits, {buffered} waiting, {left} left",
+                    partial(operation("grind"), bits=bits),
+                    (state,),
+                )
+            )
     for width in (1, 16, 64):
         x, indices = words(rng, 37, width), rng.integers(0, 37, 11, dtype=np.uint32)
         found.append(Case(f"gather_rows 37x{width}", operation("gather_rows"), (x, indices)))

@@ -65,14 +65,21 @@ def test_specialisations_are_those_that_launches_ask_for():
 def test_names_tell_texts_apart():
     """One name must never stand for two texts: target, values and forms all change it."""
     names = {specialised("metal", "poseidon2", {"WIDTH": width}).name for width in (16, 24, 32)}
-    names |= {specialised("cuda", "poseidon2", {"WIDTH": 16}).name, specialised("metal", "poseidon2", {"WIDTH": 16}, "cd").name}
+    names |= {
+        specialised("cuda", "poseidon2", {"WIDTH": 16}).name,
+        specialised("metal", "poseidon2", {"WIDTH": 16}, "cd").name,
+    }
     assert len(names) == 5
     assert all(re.fullmatch(r"poseidon2_[0-9a-f]{16}", name) for name in names)
 
 
 def test_macros_come_before_the_headers_that_use_them():
     header = specialised("metal", "hash_rows", {"WIDTH": 24}).header
-    assert header.index("#define KERNEL_FUNCTION") < header.index("#define WIDTH 24") < header.index("void poseidon2_permute")
+    assert (
+        header.index("#define KERNEL_FUNCTION")
+        < header.index("#define WIDTH 24")
+        < header.index("void poseidon2_permute")
+    )
     assert "#include" not in header
 
 
@@ -160,8 +167,19 @@ def test_arrays_in_and_out():
 def parse(text: str) -> str:
     """clang's complaints about a CUDA text, none where it is well-formed."""
     # The stub stands for the two includes of MLX's own.
-    text = text.replace('#include "mlx/backend/cuda/device/utils.cuh"\n', "").replace("#include <cooperative_groups.h>\n", "")
-    command = [CLANG, "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "-std=c++17"]
+    text = text.replace('#include "mlx/backend/cuda/device/utils.cuh"\n', "").replace(
+        "#include <cooperative_groups.h>\n", ""
+    )
+    command = [
+        CLANG,
+        "-x",
+        "cuda",
+        "--cuda-device-only",
+        "-nocudainc",
+        "-nocudalib",
+        "--cuda-gpu-arch=sm_80",
+        "-std=c++17",
+    ]
     command += ["-fsyntax-only", "-Wall", "-Werror", "-Wno-unknown-cuda-version", "-Wno-unused-variable"]
     done = subprocess.run([*command, "-include", str(STUB), "-"], input=text, capture_output=True, text=True)
     return done.stderr or ("" if done.returncode == 0 else f"exit code {done.returncode}")

@@ -29,7 +29,7 @@ def tuples(array) -> list[tuple]:
 
 
 def expanded(terms, order: str) -> list[tuple]:
-    """The sum of the products over the cube, by index: in suffix order outer is the high part, in prefix order inner."""
+    """The sum of the products by index: outer is the high part of it in suffix order, the low one in prefix order."""
     total = None
     for term in terms:
         outer, inner = tuples(term.outer), tuples(term.inner)

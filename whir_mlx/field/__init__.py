@@ -1,7 +1,7 @@
 """BabyBear and its quartic extension: constants, NumPy arithmetic, and the array API on NumPy and MLX arrays.
 
-The array API (`add`, `mul`, `ntt`, `poseidon2`, `merkle_commit`, `Transcript`, ...) sits on the kernels, which themselves
-need this package's constants; so it is loaded when one of its names is first asked for.
+The array API (`add`, `mul`, `ntt`, `poseidon2`, `merkle_commit`, `Transcript`, ...) sits on the kernels, which need
+this package's constants; so it is loaded when one of its names is first asked for.
 """
 
 import importlib

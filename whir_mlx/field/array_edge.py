@@ -1,7 +1,7 @@
-"""The edge of the array API: what comes in is checked and brought to the device, what goes out has the kind that came in.
+"""The edge of the array API: arguments are checked and brought to the device, results have the kind that came in.
 
-NumPy in, NumPy out; MLX in, MLX out (where both come in, MLX). On a GPU, MLX arrays stay lazy and are never looked at, so
-their range is the caller's word; values at hand (NumPy arrays, and MLX arrays where the device is the host) are checked.
+NumPy in, NumPy out; MLX in, MLX out (where both come in, MLX). On a GPU, MLX arrays stay lazy and are never looked at:
+their range is the caller's word. Values at hand (NumPy arrays, MLX arrays where the device is the host) are checked.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from whir_mlx.field.constants import P
-from whir_mlx.inputs import is_mlx
+from whir_mlx.inputs import is_mlx, shown_index
 from whir_mlx.kernels.device import Device, get_device
 
 __all__ = ["Edge"]
@@ -35,8 +35,8 @@ class Edge:
         array = np.array(x) if is_mlx(x) else np.ascontiguousarray(x, dtype=np.uint32)
         if array.size and int(array.max()) >= limit:
             index = np.unravel_index(int((array >= limit).argmax()), tuple(x.shape))
-            where = ", ".join(str(int(i)) for i in index)
-            raise ValueError(f"{name} must hold words below {limit}, got {int(array.reshape(x.shape)[index])} at index [{where}]")
+            value = int(array.reshape(x.shape)[index])
+            raise ValueError(f"{name} must hold words below {limit}, got {value} at {shown_index(index)}")
         # NumPy's contiguous copies have at least one axis, so the shape of 0-d arrays is put back.
         return self.device.asarray(array).reshape(x.shape)
 

@@ -2,8 +2,8 @@
 
 Every array of words is in Montgomery form (x * 2^32 mod p) unless the name of the function or argument says canonical;
 functions that are linear say that they take either. `ext` functions work on the last axis, of 4 words: the quartic
-extension F[X] / (X^4 - 11), the coefficient of X^0 first. All words are below p: checked where they are at hand, on lazy
-GPU arrays the caller's word. Sources: p3-baby-bear 0.8.0, p3-monty-31 0.8.0.
+extension F[X] / (X^4 - 11), the coefficient of X^0 first. All words are below p: checked where they are at hand, the
+caller's word on lazy GPU arrays. Sources: p3-baby-bear 0.8.0, p3-monty-31 0.8.0.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def evaluate(evals, point, *, device="auto"):
     point = edge.enter("point", point, ndim=(2,), last=4)
     evals = edge.enter("evals", evals, ndim=(1, 2))
     if evals.shape[0] != 1 << point.shape[0]:
-        raise ValueError(f"a point of {point.shape[0]} variables takes {1 << point.shape[0]} evals, got {evals.shape[0]}")
+        raise ValueError(
+            f"a point of {point.shape[0]} variables takes {1 << point.shape[0]} evals, got {evals.shape[0]}"
+        )
     if len(evals.shape) == 2 and evals.shape[1] != 4:
         raise ValueError(f"extension evals must have a last axis of length 4, got shape {tuple(evals.shape)}")
     weights = eq_table(edge.device, point)

@@ -16,8 +16,8 @@ __all__ = ["compress", "hash_rows", "intt", "ntt", "poseidon2"]
 def ntt(x, *, log_rows: int | None = None, device="auto"):
     """The forward DFT down the rows: y[i] = sum_b x[b] g^(i b), g of order 2^log_rows, natural order in and out.
 
-    x: (R,) or (R, columns), R a power of two; zeros are appended up to 2^log_rows rows (default R). Linear, so canonical
-    words give canonical ones. Raises ValueError for other sizes. Source: p3-dft 0.8.0.
+    x: (R,) or (R, columns), R a power of two; zeros are appended up to 2^log_rows rows (default R). Linear, so
+    canonical words give canonical ones. Raises ValueError for other sizes. Source: p3-dft 0.8.0.
     """
     edge = Edge(device, x)
     words = edge.enter("x", x, ndim=(1, 2))
@@ -58,7 +58,9 @@ def poseidon2(states, *, device="auto"):
     edge = Edge(device, states)
     words = edge.enter("states", states, ndim=(1, 2))
     if words.shape[-1] not in WIDTHS:
-        raise ValueError(f"states must have rows of {', '.join(map(str, WIDTHS))} words, got shape {tuple(words.shape)}")
+        raise ValueError(
+            f"states must have rows of {', '.join(map(str, WIDTHS))} words, got shape {tuple(words.shape)}"
+        )
     rows = words.reshape((-1, words.shape[-1])) if 0 not in words.shape else words
     return edge.leave(poseidon2_kernel.poseidon2(edge.device, rows).reshape(tuple(words.shape)))
 

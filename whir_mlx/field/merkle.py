@@ -75,8 +75,8 @@ def merkle_verify(
     """Checks that `rows` are the rows at `indices` of a matrix of `height` rows committed to by `cap`.
 
     cap (c, 8), rows (q, w), siblings (d, 8), all Montgomery words. The width w is that of `rows`: where it is not bound
-    otherwise, compare it with yours. Raises VerificationError for anything that does not hold, an index outside the tree
-    included, and TypeError or ValueError for arguments that are no such arrays at all.
+    otherwise, compare it with yours. Raises VerificationError for anything that does not hold, an index outside the
+    tree included, and TypeError or ValueError for arguments that are no such arrays at all.
     """
     edge = Edge(device, cap, rows, siblings)
     config = tree_config(tree, cap_height) if isinstance(tree, str) else tree

@@ -17,8 +17,8 @@ __all__ = ["Transcript"]
 class Transcript:
     """Absorbs words and draws challenges. Words are in Montgomery form, below p; witnesses are canonical.
 
-    On a GPU everything is lazy and comes as MLX arrays; on the CPU it comes as NumPy arrays. Nothing is bound but what is
-    observed, in order: label your messages, and observe lengths where they vary.
+    On a GPU everything is lazy and comes as MLX arrays; on the CPU it comes as NumPy arrays. Nothing is bound but what
+    is observed, in order: label your messages, and observe lengths where they vary.
     """
 
     def __init__(self, *, device="auto"):

@@ -11,8 +11,7 @@ kernel void compress(
   RETURN_OUTSIDE_GRID(i, size[0]);
   uint s[WIDTH];
   UNROLLED_LOOP
-  for (int k = 0; k < WIDTH; k++) s[k] = children[i * WIDTH + k];
+  for (int part = 0; part < WIDTH; part += 8) load_words_8(s + part, children, i * WIDTH + part);
   poseidon2_permute(s);
-  UNROLLED_LOOP
-  for (int k = 0; k < 8; k++) parents[i * 8 + k] = s[k];
+  store_words_8(parents, i * 8, s);
 }

@@ -30,6 +30,11 @@ KERNEL_FUNCTION uint field_div_2exp(uint x) {
   return field_sub(x >> K, (low << (31 - K)) - (low << (27 - K)));
 }
 
+// (a - b) t mod p, t the same in all threads. A target may bring its own.
+#ifndef TARGET_HAS_SUB_MUL
+KERNEL_FUNCTION uint field_sub_mul(uint a, uint b, uniform_uint t) { return field_mul(field_sub(a, b), uint(t)); }
+#endif
+
 // (x + c)^7 by four products, x and c < p. A target may bring its own.
 #ifndef TARGET_HAS_POW7
 KERNEL_FUNCTION uint field_add_pow7(uint x, uint c) {

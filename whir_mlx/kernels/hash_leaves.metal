@@ -21,8 +21,7 @@ kernel void hash_leaves(
   ROLLED_LOOP
   for (int j = 0; j < 4; j++) {
     sponge_absorb_row(s, rows, i * (4 * width) + j * width, width);
-    UNROLLED_LOOP
-    for (int k = 0; k < 8; k++) leaves[i * 32 + (8 * j + k)] = s[k];
+    store_words_8(leaves, i * 32 + 8 * j, s);
     if ((j & 1) == 0) {
       UNROLLED_LOOP
       for (int k = 0; k < 8; k++) left[k] = s[k];
@@ -33,8 +32,7 @@ kernel void hash_leaves(
         s[k] = left[k];
       }
       poseidon2_permute(s);
-      UNROLLED_LOOP
-      for (int k = 0; k < 8; k++) first[i * 16 + (4 * (j - 1) + k)] = s[k];
+      store_words_8(first, i * 16 + 4 * (j - 1), s);
       if (j == 1) {
         UNROLLED_LOOP
         for (int k = 0; k < 8; k++) pair[k] = s[k];
@@ -47,6 +45,5 @@ kernel void hash_leaves(
     s[k] = pair[k];
   }
   poseidon2_permute(s);
-  UNROLLED_LOOP
-  for (int k = 0; k < 8; k++) second[i * 8 + k] = s[k];
+  store_words_8(second, i * 8, s);
 }

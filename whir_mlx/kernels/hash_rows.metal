@@ -13,6 +13,5 @@ kernel void hash_rows(
   uint s[WIDTH];
   int width = int(size[1]);
   sponge_absorb_row(s, rows, i * width, width);
-  UNROLLED_LOOP
-  for (int k = 0; k < 8; k++) digests[i * 8 + k] = s[k];
+  store_words_8(digests, i * 8, s);
 }

@@ -13,7 +13,7 @@ struct NttSource {
   int stride;
   KERNEL_FUNCTION_METHOD uint load(int row) const {
     uint value = x[base + row * row_words];
-    if (expand) value = field_mul(value, uint(twiddles[(offset + row * stride) * frequency]));
+    if (expand) value = field_mul(value, twiddles[(offset + row * stride) * frequency]);
     return value;
   }
 };
@@ -72,7 +72,7 @@ KERNEL_FUNCTION void ntt_step(NttStep at, Source source, Sink sink, Tile tile, L
     int k = reverse_small(slot, R);
     uint value = v[slot];
     if (k > 0 && twiddled) {
-      value = field_mul(value, uint(twiddles[((offset + inner * at.stride) * k) << at.twiddle_shift]));
+      value = field_mul(value, twiddles[((offset + inner * at.stride) * k) << at.twiddle_shift]);
     }
     int row = start + slot * at.step;
     if (at.last) {

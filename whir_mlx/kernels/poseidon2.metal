@@ -11,8 +11,8 @@ kernel void poseidon2(
   RETURN_OUTSIDE_GRID(i, size[0]);
   uint s[WIDTH];
   UNROLLED_LOOP
-  for (int k = 0; k < WIDTH; k++) s[k] = states[i * WIDTH + k];
+  for (int part = 0; part < WIDTH; part += 8) load_words_8(s + part, states, i * WIDTH + part);
   poseidon2_permute(s);
   UNROLLED_LOOP
-  for (int k = 0; k < WIDTH; k++) out[i * WIDTH + k] = s[k];
+  for (int part = 0; part < WIDTH; part += 8) store_words_8(out, i * WIDTH + part, s + part);
 }

@@ -12,7 +12,7 @@ KERNEL_FUNCTION void sponge_absorb_row(thread uint* s, Rows rows, Index start, i
   for (int block = 0; block < length; block += RATE) {
     if (block + RATE <= length) {
       UNROLLED_LOOP
-      for (int k = 0; k < RATE; k++) s[k] = rows[start + (block + k)];
+      for (int part = 0; part < RATE; part += 8) load_words_8(s + part, rows, start + (block + part));
     } else {
       UNROLLED_LOOP
       for (int k = 0; k < RATE; k++) {

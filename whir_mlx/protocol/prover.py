@@ -58,9 +58,9 @@ def commit_tables(
 ) -> ProverData:
     """Commits to the tables: stacks, encodes and hashes them, and absorbs the commitment.
 
-    tables: per table of the layout, (columns, 2^log_rows) canonical words on the device. Builds the graph only; read
-    `data.tree.cap` or call `read_commitment` to have it. transcript: one shared with an outer protocol, which absorbs the
-    commitment here, or None for a fresh one. Raises ValueError where tables or config do not fit the layout.
+    tables: per table of the layout, (columns, 2^log_rows) canonical words on the device. transcript: one shared with an
+    outer protocol, which absorbs the commitment here, or None for a fresh one. Builds the graph only; read
+    `data.tree.cap` or call `read_commitment` to have it. Raises ValueError where tables or config do not fit the layout.
     """
     _check_arguments(layout, config, tables)
     words = tuple(_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows))
@@ -110,7 +110,7 @@ def open_proof(data: ProverData, schedule: Schedule, *, points=None, transcript:
     """Opens the committed tables.
 
     points: None to draw them from the transcript, or one canonical (log_rows, 4) array per batch (`open_at` of the crate).
-    transcript: one shared with an outer protocol, which goes on after the proof, or None for a copy of `data.transcript`.
+    transcript: one shared with an outer protocol, which goes on after the proof; None for a copy of `data.transcript`.
     Raises ParameterError (InitialClaimsBelowTarget) where the claims are too many for the security target, and
     ValueError or IndexError where schedule or points do not fit the layout.
     """

@@ -20,7 +20,7 @@ struct uint {
   template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>
   CHECK_INLINE uint(T value) : word(uint32_t(value)), known(true) {}
   uint(const uint&) = default;
-  uint& operator=(const uint&) = default;
+  uint& operator=(const uint&) & = default;  // not to what reading an input gave
   // The value, for use; copying an unset word is no use of it.
   CHECK_INLINE uint32_t get() const {
     if (!known) violation(Site{nullptr, 0}, "uses a word that was never set");

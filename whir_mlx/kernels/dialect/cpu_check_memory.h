@@ -32,9 +32,10 @@ struct Index {
   template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>
   CHECK_INLINE Index(T v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(int64_t(v)), at{file, line} {}
   CHECK_INLINE Index(uint v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(v.get()), at{file, line} {}
-  CHECK_INLINE Index quad(int k) const {
+  // `scale` times this index and `k`, used in the same line.
+  CHECK_INLINE Index times(int scale, int k) const {
     Index index = *this;
-    index.value = index.value * 4 + k;
+    index.value = index.value * scale + k;
     return index;
   }
 };
@@ -132,12 +133,21 @@ struct ConstantTable {
 
 template <typename P>
 static inline Quad load_quad(P p, Index i) {
-  return Quad{p[i.quad(0)], p[i.quad(1)], p[i.quad(2)], p[i.quad(3)]};
+  return Quad{p[i.times(4, 0)], p[i.times(4, 1)], p[i.times(4, 2)], p[i.times(4, 3)]};
 }
 template <typename P>
 static inline void store_quad(P p, Index i, Quad q) {
-  p[i.quad(0)] = q.x;
-  p[i.quad(1)] = q.y;
-  p[i.quad(2)] = q.z;
-  p[i.quad(3)] = q.w;
+  p[i.times(4, 0)] = q.x;
+  p[i.times(4, 1)] = q.y;
+  p[i.times(4, 2)] = q.z;
+  p[i.times(4, 3)] = q.w;
+}
+// Eight consecutive words of a thread.
+template <typename P>
+static inline void load_words_8(uint* words, P p, Index i) {
+  for (int k = 0; k < 8; k++) words[k] = p[i.times(1, k)];
+}
+template <typename P>
+static inline void store_words_8(P p, Index i, const uint* words) {
+  for (int k = 0; k < 8; k++) p[i.times(1, k)] = words[k];
 }

@@ -282,16 +282,21 @@ KERNEL_FUNCTION Wide wide_mad(Wide sum, uint a, uint b) {
   Wide product = wide_mul(a, b);
   return Wide{sum.even + product.even, sum.odd + product.odd};
 }
-KERNEL_FUNCTION uint wide_difference(vector_u32 high, Wide sum) {
+// q = sum / p mod 2^32; sum - q p is a multiple of 2^32, so its high word is the difference of the high words.
+KERNEL_FUNCTION uint wide_reduce(Wide sum) {
   vector_half mu = vector_half{} + 0x88000001u, p = vector_half{} + 0x78000001u;
-  vector_half even = even_product(even_product(sum.even, mu), p), odd = even_product(even_product(sum.odd, mu), p);
-  uint difference = uint(high - high_words(even, odd));
+  vector_half even = sum.even - even_product(even_product(sum.even, mu), p);
+  vector_half odd = sum.odd - even_product(even_product(sum.odd, mu), p);
+  uint difference = uint(high_words(even, odd));
   return min(difference, difference + 0x78000001u);
 }
-KERNEL_FUNCTION uint wide_reduce(Wide sum) { return wide_difference(high_words(sum.even, sum.odd), sum); }
 KERNEL_FUNCTION uint wide_reduce_4(Wide sum) {
+  vector_half mu = vector_half{} + 0x88000001u, p = vector_half{} + 0x78000001u;
+  vector_half even = even_product(even_product(sum.even, mu), p), odd = even_product(even_product(sum.odd, mu), p);
   uint high = uint(high_words(sum.even, sum.odd));
-  return wide_difference(min(high, high - 0x78000001u).v, sum);
+  high = min(high, high - 0x78000001u);
+  uint difference = high - uint(high_words(even, odd));
+  return min(difference, difference + 0x78000001u);
 }
 
 KERNEL_FUNCTION int min(int a, int b) { return a < b ? a : b; }
@@ -335,6 +340,21 @@ KERNEL_FUNCTION vector_half signed_product(vector_half a, vector_half b) {
   vector_half q = even_product_signed(product, vector_half{} + 0x88000001u);
   return product - even_product_signed(q, vector_half{} + 0x78000001u);
 }
+// (a - b) t: the difference needs no correction.
+#define TARGET_HAS_SUB_MUL
+KERNEL_FUNCTION uint field_sub_mul(uint a, uint b, uint32_t t) {
+  vector_u32 difference = a.v - b.v;  // in (-p, p)
+  vector_half factor = vector_half{} + t;
+  vector_half even = signed_product((vector_half)difference, factor), odd = signed_product(odd_lanes(difference), factor);
+  uint product = uint(high_words(even, odd));
+  return min(product, product + 0x78000001u);
+}
+KERNEL_FUNCTION uint field_mul(uint a, uint32_t t) {
+  vector_half factor = vector_half{} + t;
+  vector_half even = signed_product((vector_half)a.v, factor), odd = signed_product(odd_lanes(a.v), factor);
+  uint product = uint(high_words(even, odd));
+  return min(product, product + 0x78000001u);
+}
 KERNEL_FUNCTION vector_half signed_pow7(vector_half x) {
   vector_half x2 = signed_product(x, x) >> 32;
   vector_half x3 = signed_product(x2, x) >> 32;
@@ -347,3 +367,49 @@ KERNEL_FUNCTION uint field_add_pow7(uint x, uint32_t c) {
   return min(power, power + 0x78000001u);
 }
 #endif
+
+// Eight consecutive words of each lane, lanes `step` words apart: loaded row by row and transposed.
+KERNEL_FUNCTION void transpose_8x8(vector_u32* v) {
+#if defined(__AVX2__) && LANES == 8
+  __m256i r[8], s[8];
+  for (int i = 0; i < 8; i += 2) {
+    r[i] = _mm256_unpacklo_epi32((__m256i)v[i], (__m256i)v[i + 1]);
+    r[i + 1] = _mm256_unpackhi_epi32((__m256i)v[i], (__m256i)v[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    s[i] = _mm256_unpacklo_epi64(r[i], r[i + 2]);
+    s[i + 1] = _mm256_unpackhi_epi64(r[i], r[i + 2]);
+    s[i + 2] = _mm256_unpacklo_epi64(r[i + 1], r[i + 3]);
+    s[i + 3] = _mm256_unpackhi_epi64(r[i + 1], r[i + 3]);
+  }
+  for (int i = 0; i < 4; i++) {
+    v[i] = (vector_u32)_mm256_permute2x128_si256(s[i], s[i + 4], 0x20);
+    v[i + 4] = (vector_u32)_mm256_permute2x128_si256(s[i], s[i + 4], 0x31);
+  }
+#endif
+}
+KERNEL_FUNCTION void load_words_8(thread uint* words, const_buffer p, step_index i) {
+#if defined(__AVX2__) && LANES == 8
+  vector_u32 v[8];
+  for (int lane = 0; lane < 8; lane++) memcpy(&v[lane], p.p + i.base + size_t(lane) * i.step, 32);
+  transpose_8x8(v);
+  for (int k = 0; k < 8; k++) words[k] = uint(v[k]);
+#else
+  for (int k = 0; k < 8; k++) words[k] = p[i + k];
+#endif
+}
+KERNEL_FUNCTION void load_words_8(thread uint* words, const_buffer p, uint i) {
+  for (int k = 0; k < 8; k++) words[k] = p[i + k];
+}
+KERNEL_FUNCTION void store_words_8(buffer p, step_index i, thread uint* words) {
+#if defined(__AVX2__) && LANES == 8
+  vector_u32 v[8];
+  for (int k = 0; k < 8; k++) v[k] = words[k].v;
+  transpose_8x8(v);
+  for (int lane = 0; lane < 8; lane++) memcpy(p.p + i.base + size_t(lane) * i.step, &v[lane], 32);
+#else
+  for (int lane = 0; lane < LANES; lane++) {
+    for (int k = 0; k < 8; k++) p.p[i.base + size_t(lane) * i.step + k] = words[k].v[lane];
+  }
+#endif
+}

@@ -76,3 +76,15 @@ KERNEL_FUNCTION int reverse_index(int x, int bits) { return int(reverse_bits(uin
 // out[index] = value where condition.
 #define STORE_IF(condition, out, index, value) \
   if (condition) out[index] = value
+
+// Eight consecutive words of a thread.
+template <typename P>
+KERNEL_FUNCTION void load_words_8(thread uint* words, P p, uint i) {
+  UNROLLED_LOOP
+  for (int k = 0; k < 8; k++) words[k] = p[i + k];
+}
+template <typename P>
+KERNEL_FUNCTION void store_words_8(P p, uint i, thread uint* words) {
+  UNROLLED_LOOP
+  for (int k = 0; k < 8; k++) p[i + k] = words[k];
+}

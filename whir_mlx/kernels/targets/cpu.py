@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from ...errors import DeviceError
 from ..text import FOLDER, load
+from .buffers import BufferPool, address
 from .compiler import build_library, find_compiler, vector_builds
 from .cpu_source import fast_source
 
@@ -18,13 +21,21 @@ OPTIMISE = ("-O3", "-fno-strict-aliasing", "-w", "-Wno-psabi")
 _MAX_BUFFERS = 16
 
 
-class _Launch(ctypes.Structure):
-    _fields_ = [
-        ("buffers", ctypes.c_void_p * _MAX_BUFFERS),
-        ("words", ctypes.c_int64 * _MAX_BUFFERS),
-        ("grid", ctypes.c_int32 * 3),
-        ("group", ctypes.c_int32 * 3),
-    ]
+# The `Launch` of dialect/cpu_common.h: buffers, their lengths (read by the check build only), grid, group.
+_LAUNCH = struct.Struct(f"={_MAX_BUFFERS}Q{_MAX_BUFFERS}q3i3i")
+_NO_WORDS = (0,) * _MAX_BUFFERS
+_BUFFERS = BufferPool()
+
+
+class _Scratch(threading.local):
+    """One launch record per thread, packed anew for every launch."""
+
+    def __init__(self):
+        self.record = bytearray(_LAUNCH.size)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.record))
+
+
+_SCRATCH = _Scratch()
 
 
 @dataclass(frozen=True)
@@ -93,13 +104,10 @@ def run(
 ) -> list[np.ndarray]:
     """Run one kernel. `grid` counts threads, or groups where `grouped`; outputs are new arrays."""
     built = compile_kernel(name, tuple(sorted(values.items())), lanes, native)
-    outputs = [np.empty(shape, np.uint32) for shape in output_shapes]
-    launch = _Launch()
-    for index, array in enumerate(inputs + outputs):
-        launch.buffers[index] = array.ctypes.data
-        launch.words[index] = array.size
+    outputs = [_BUFFERS.empty(shape) for shape in output_shapes]
+    addresses = [address(array) for array in (*inputs, *outputs)]
+    addresses += [0] * (_MAX_BUFFERS - len(addresses))
     across = grid[0] * built.lanes if grouped else grid[0]
-    launch.grid[:] = (across, grid[1], grid[2])
-    launch.group[:] = (built.lanes, 1, 1)
-    _pool_run()(built.items, built.slice, ctypes.addressof(launch), threads)
+    _LAUNCH.pack_into(_SCRATCH.record, 0, *addresses, *_NO_WORDS, across, *grid[1:], built.lanes, 1, 1)
+    _pool_run()(built.items, built.slice, _SCRATCH.address, threads)
     return outputs

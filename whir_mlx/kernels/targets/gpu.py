@@ -76,14 +76,18 @@ class GpuDevice(Device):
 
         mx.eval(*arrays)
 
-    def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
+    def launch(
+        self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
+    ):
         """Add `<name>.metal` to the graph; arguments as in `Device.launch`. Raises `ValueError` for shapes no GPU can index."""
         import mlx.core as mx
 
         for shape in outputs:
             # MLX ends the process at an axis of 2^31, and kernels index with 32 bits.
             if product(shape) >= 1 << 31:
-                raise ValueError(f"an array of a GPU must have fewer than 2^31 words, got shape {tuple(shape)} for {name}")
+                raise ValueError(
+                    f"an array of a GPU must have fewer than 2^31 words, got shape {tuple(shape)} for {name}"
+                )
         arrays = [_size_array(tuple(size))]
         for x in inputs:
             x = self.asarray(x)

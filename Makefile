@@ -1,0 +1,46 @@
+# make demo   install into .venv, prove and verify a polynomial of 2^20 elements
+# make test   install what the tests need, run all of them (with the Rust crates where cargo is found)
+# make lint   check the style
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SOURCES := $(shell find whir_mlx -type f -not -name '*.pyc')
+DEMO := $(VENV)/demo.whir
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.installed
+	$(BIN)/whir-mlx prove 'random:2^20' --output $(DEMO)
+	@echo
+	$(BIN)/whir-mlx verify $(DEMO)
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo 'Python 3.10 or later is needed; set PYTHON=/path/to/it' >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) \
+		|| { echo 'cannot make a virtual environment; on Debian: apt install python3-venv' >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml README.md $(SOURCES)
+	$(PIP) install .
+	@touch $@
+
+# The tests run the sources of this folder (pythonpath in pyproject.toml); installed are what they need.
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(PIP) install '.[test]'
+	@touch $@
+
+$(VENV)/.installed-lint: $(VENV)/.made pyproject.toml
+	$(PIP) install 'ruff>=0.9'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist
