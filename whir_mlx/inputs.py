@@ -71,6 +71,8 @@ def _from_python(name: str, x: object) -> np.ndarray:
     except ValueError as error:
         raise ValueError(f"{name} must be a regular array, got a ragged sequence") from error
     for i, value in np.ndenumerate(array):
+        if isinstance(value, (list, tuple)):
+            raise ValueError(f"{name} must be a regular array, got a ragged sequence at {shown_index(i)}")
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             what = f"{type(value).__name__} {value!r}"[:60]
             raise TypeError(f"{name} {_RULE}, got {what} at {shown_index(i)}")

@@ -112,7 +112,8 @@ def run_bench(device) -> None:
         n = 1 << log
         seconds = timed(device, operation("hash_leaves"), words(rng, n, 16))
         print(
-            f"hash_leaves 2^{log} rows of 16: {1e3 * seconds:8.3f} ms, {2.75 * n / seconds / 1e9:6.2f}e9 permutations/s",
+            f"hash_leaves 2^{log} rows of 16: {1e3 * seconds:8.3f} ms, "
+            f"{2.75 * n / seconds / 1e9:6.2f}e9 permutations/s",
             flush=True,
         )
     for log_rows, width in ((17, 16), (18, 16), (20, 16), (20, 1), (21, 1), (18, 4)):
@@ -122,7 +123,8 @@ def run_bench(device) -> None:
 
         seconds = timed(device, transform, words(rng, 1 << log_rows, width))
         print(
-            f"ntt 2^{log_rows} x {width}: {1e3 * seconds:8.3f} ms, {(width << log_rows) / seconds / 1e9:6.2f}e9 elements/s",
+            f"ntt 2^{log_rows} x {width}: {1e3 * seconds:8.3f} ms, "
+            f"{(width << log_rows) / seconds / 1e9:6.2f}e9 elements/s",
             flush=True,
         )
     for log in (10, 16, 20):

@@ -39,7 +39,8 @@ extern "C" void launch(void** arguments, const int* grid, const int* group) {{
     for (uint left = count; left > 0; fresh = false) {{
       for (current = 0; current < count; current++) {{
         if (finished[current]) continue;
-        threadIdx = uint3{{current % blockDim.x, current / blockDim.x % blockDim.y, current / (blockDim.x * blockDim.y)}};
+        uint row = current / blockDim.x;
+        threadIdx = uint3{{current % blockDim.x, row % blockDim.y, row / blockDim.y}};
         if (!{waits}) {{
           {call};
           finished[current] = 1;
@@ -75,7 +76,7 @@ def _launcher(name: str, values: tuple[tuple[str, int], ...]):
 
 
 class EmulatedCuda(GpuDevice):
-    """A `cuda` device whose launches run at once on the host. Outputs start as a pattern, as a GPU's start as anything."""
+    """A `cuda` device whose launches run at once on the host. Outputs start as a pattern: a GPU's start as anything."""
 
     def __init__(self):
         Device.__init__(self, "cuda")

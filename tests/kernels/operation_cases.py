@@ -65,7 +65,7 @@ def elementwise_cases(rng, counts: tuple[int, ...]) -> list[Case]:
 
 
 def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
-    """Permutations, sponges and trees; row widths 1, 8, 16 and 17 fill a sponge block partly, wholly, twice and over."""
+    """Permutations, sponges and trees; row widths 1, 16 and 17 fill sponge blocks partly, wholly and over."""
     found = []
     for n in counts:
         for width in (16, 24, 32):
@@ -179,7 +179,7 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
 
 
 def small_cases(seed: int = 1) -> list[Case]:
-    """Every operation and specialisation, in a second or two of NumPy. Counts under 8 words take Metal's `constant` form."""
+    """Every operation and specialisation, in a second or two of NumPy; under 8 words take Metal's `constant` form."""
     rng = np.random.default_rng(seed)
     return [
         *elementwise_cases(rng, (1, 257)),

@@ -1,4 +1,4 @@
-"""Every operation on the CUDA target's texts, grids and lazy paths, run by the host compiler, against its NumPy twin; and
+"""The CUDA target's texts, grids and lazy paths run by the host compiler: every operation against its NumPy twin, and
 whole proofs against the crates'."""
 
 import pytest

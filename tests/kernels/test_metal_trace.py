@@ -1,7 +1,8 @@
 """Every operation and whole proofs traced for the Metal target, on any machine: what MLX generates keeps Metal's limits
 and parses, and commit and open are one graph.
 
-The parse is clang's, against `metal_stub.h`: it finds undefined names, wrong types and pointers that change address space.
+The parse is clang's, against `metal_stub.h`: it finds undefined names, wrong types and pointers that change address
+space.
 """
 
 import os
@@ -29,8 +30,8 @@ LARGE = 20
 # Address spaces of the inputs: as traced, all below MLX's limit of `constant`, all above.
 FORMS = (r"\1", "constant", "device")
 METAL_WORDS = {
-    "half", "bfloat", "kernel", "vertex", "fragment", "device", "constant", "thread", "threadgroup", "sampler", "texture1d",
-    "texture2d", "atomic", "vec", "matrix", "array", "quad", "ushort", "uchar", "as_type",
+    "half", "bfloat", "kernel", "vertex", "fragment", "device", "constant", "thread", "threadgroup", "sampler",
+    "texture1d", "texture2d", "atomic", "vec", "matrix", "array", "quad", "ushort", "uchar", "as_type",
 }  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def test_grids_of_kernels_with_barriers_or_simd_functions_are_whole_groups():
                 kernel.grid,
                 kernel.group,
             )
-    assert seen == {"ntt", "compress_layers"}
+    assert {"ntt", "compress_layers"} <= seen
 
 
 def test_threadgroup_memory_is_within_32_kilobytes():
@@ -209,7 +210,7 @@ def parse(text: str, standard: str) -> str:
 @pytest.mark.skipif(CLANG is None, reason="clang is not installed")
 @pytest.mark.parametrize("standard", ["c++14", "c++17"])
 def test_texts_parse(standard):
-    """Metal 3 is C++14, Metal 4 C++17; every text must be both: with its inputs as traced, and once all small and all large."""
+    """Metal 3 is C++14, Metal 4 C++17; every text must be both, with its inputs as traced, all small, and all large."""
     wanted = FORMS if standard == "c++14" else FORMS[:1]
     variants = {with_form(text, form) for text in texts().values() for form in wanted}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -231,7 +232,7 @@ def test_texts_parse(standard):
     ],
 )
 def test_parse_finds_faults(old, new, complaint):
-    """The parse is worth something: each fault is one that Metal's compiler would refuse (or that means something else there)."""
+    """The parse is worth something: each is a fault that Metal's compiler would refuse, or take in another sense."""
     add = next(t for n, t in texts().items() if base_name(n) == "field_arithmetic" and "#define OPERATION 0" in t)
     start = add.rindex("[[kernel]]")
     assert old in add[start:]

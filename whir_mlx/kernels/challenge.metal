@@ -1,38 +1,79 @@
 // One step of the transcript: absorb three runs of words in order, then sample words, then draw indices below 2^index_bits.
 // An index is the low bits of a canonical sample; the sample p - 1 would bias it and is drawn again.
-// size: [words of first, of second, of third, samples, indices, index_bits]. state, new_state: (26,), see docs/architecture.md.
-// first, second, third: Montgomery words. samples: Montgomery words. indices: plain integers. Grid: 1 thread.
-#include "poseidon2.h"
+// size: [words of first, of second, of third, samples, indices, index_bits]. tables: (157,), see challenger.h.
+// state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the length is 0).
+// samples: (max(1, samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused places get 0.
+// Grid: one SIMD group, of 16 or 32 threads.
 #include "challenger.h"
 
 kernel void challenge(
     const constant uint* size [[buffer(0)]],
-    const device uint* state [[buffer(1)]],
-    const device uint* first [[buffer(2)]],
-    const device uint* second [[buffer(3)]],
-    const device uint* third [[buffer(4)]],
-    device uint* new_state [[buffer(5)]],
-    device uint* samples [[buffer(6)]],
-    device uint* indices [[buffer(7)]],
-    uint3 thread_position_in_grid [[thread_position_in_grid]]) {
-  RETURN_OUTSIDE_GRID(thread_position_in_grid.x, 1);
+    const device uint* tables [[buffer(1)]],
+    const device uint* state [[buffer(2)]],
+    const device uint* first [[buffer(3)]],
+    const device uint* second [[buffer(4)]],
+    const device uint* third [[buffer(5)]],
+    device uint* new_state [[buffer(6)]],
+    device uint* samples [[buffer(7)]],
+    device uint* indices [[buffer(8)]],
+    uint thread_index_in_simdgroup [[thread_index_in_simdgroup]]) {
   Challenger c;
-  for (int k = 0; k < 16; k++) c.s[k] = state[k];
-  for (int k = 0; k < 8; k++) c.buffer[k] = state[16 + k];
-  c.buffered = int(state[24]);
+  c.lane = thread_index_in_simdgroup & 15;
+  uint lane = thread_index_in_simdgroup;
+  c.s = state[c.lane];
+  UNROLLED_LOOP
+  for (int r = 0; r < 8; r++) c.external_rounds[r] = tables[c.lane + 16 * r];
+  c.diagonal = tables[c.lane + CHALLENGER_DIAGONAL];
   c.left = int(state[25]);
-  for (int i = 0; i < int(size[0]); i++) challenger_observe(c, first[i]);
-  for (int i = 0; i < int(size[1]); i++) challenger_observe(c, second[i]);
-  for (int i = 0; i < int(size[2]); i++) challenger_observe(c, third[i]);
-  for (int i = 0; i < int(size[3]); i++) samples[i] = challenger_sample(c);
-  uint mask = uint((1u << int(size[5])) - 1u);
-  for (int i = 0; i < int(size[4]); i++) {
-    uint value = field_mul(challenger_sample(c), uint(1));
-    while (value == uint(FIELD_P - 1u)) value = field_mul(challenger_sample(c), uint(1));
-    indices[i] = value & mask;
+
+  // The stream: what was buffered, then the three runs. Lane k < 8 reads word k of each block of 8.
+  int buffered = int(state[24]);
+  int end1 = buffered + int(size[0]), end2 = end1 + int(size[1]), end3 = end2 + int(size[2]);
+  uint words = uint(0);
+  if (end3 == buffered) words = state[16 + (c.lane & 7)];
+  ROLLED_LOOP
+  for (int block = 0; end3 > buffered && block < end3; block += 8) {
+    uint at = (c.lane & 7) + block;
+    // An index past a run's end reads its first word, which the next line replaces.
+    uint value = state[select(uint(16), at + 16, at < uint(buffered))];
+    value = select(first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))], value, at < uint(buffered));
+    value = select(second[select(uint(0), at - end1, at >= uint(end1) && at < uint(end2))], value, at < uint(end1));
+    words = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end3))], value, at < uint(end2));
+    if (block + 8 <= end3) challenger_absorb(c, words, 8, tables);
   }
-  for (int k = 0; k < 16; k++) new_state[k] = c.s[k];
-  for (int k = 0; k < 8; k++) new_state[16 + k] = k < c.buffered ? c.buffer[k] : uint(0);
-  new_state[24] = uint(c.buffered);
-  new_state[25] = uint(c.left);
+  int waiting = end3 > buffered ? end3 & 7 : buffered;
+  // Outputs are gone as soon as an input waits.
+  if (waiting > 0) c.left = 0;
+
+  uint mask = uint((1u << int(size[5])) - 1u);
+  int wanted = int(size[3]), total = wanted + int(size[4]);
+  STORE_IF(lane == uint(0), samples, uint(0), uint(0));
+  STORE_IF(lane == uint(0), indices, uint(0), uint(0));
+  int drawn = 0;
+  ROLLED_LOOP
+  while (drawn < total) {
+    if (waiting > 0) {
+      challenger_absorb(c, words, waiting, tables);
+      waiting = 0;
+    } else if (c.left == 0) {
+      challenger_permute(c, tables);
+    }
+    c.left -= 1;
+    uint sample = simd_shuffle(c.s, uint(c.left));
+    if (drawn < wanted) {
+      STORE_IF(lane == uint(0), samples, uint(drawn), sample);
+      drawn += 1;
+    } else {
+      uint value = field_mul(sample, uint(1));
+      if (first_lane(value) != FIELD_P - 1u) {
+        STORE_IF(lane == uint(0), indices, uint(drawn - wanted), value & mask);
+        drawn += 1;
+      }
+    }
+  }
+
+  STORE_IF(lane < uint(16), new_state, lane, c.s);
+  STORE_IF(lane < uint(8), new_state, lane + 16, select(uint(0), words, lane < uint(waiting)));
+  STORE_IF(lane == uint(0), new_state, uint(24), uint(waiting));
+  STORE_IF(lane == uint(0), new_state, uint(25), uint(c.left));
 }

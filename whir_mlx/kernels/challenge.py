@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from ..field.constants import MONTY_ONE, P
+from ..field.poseidon2_constants import diagonal, external_final, external_initial, internal
 from .device import Device
 from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
+
+
+@lru_cache(maxsize=8)
+def _tables(device: Device):
+    """Constants of the cooperative permutation, see challenger.h."""
+    rows = [*external_initial(16), *external_final(16), diagonal(16), internal(16)]
+    words = device.asarray(np.array([word % P * MONTY_ONE % P for row in rows for word in row], np.uint32))
+    device.evaluate(words)
+    return words
 
 
 @operation
@@ -33,10 +46,11 @@ def challenge(device: Device, state, segments: list, *, num_samples: int, num_in
     new_state, samples, indices = device.launch(
         "challenge",
         (*sizes, num_samples, drawn, index_bits),
-        [state, *runs],
+        [_tables(device), state, *runs],
         [(26,), (max(1, num_samples),), (max(1, drawn),)],
-        grid=(1, 1, 1),
-        lanes=1,
+        grid=(device.simd_width, 1, 1),
+        group=(device.simd_width, 1, 1),
+        lanes=device.simd_width,
     )
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))

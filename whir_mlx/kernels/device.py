@@ -30,6 +30,8 @@ class Device:
         self.lazy = name in ("metal", "cuda")
         # Whose launch shapes the wrappers take; the check build of the CPU target takes a GPU's.
         self.tuning = name
+        # Threads of a SIMD group, as far as a kernel that works by SIMD groups must know.
+        self.simd_width = 32
         # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
         self.vector_lanes = 1
 
@@ -88,6 +90,8 @@ class CpuDevice(Device):
         super().__init__("cpu")
         self.threads = cpu.default_threads()
         self.vector_lanes = lanes or cpu.native_lanes()
+        # Vectors of this many threads stand for SIMD groups; 16 are what a cooperative permutation needs.
+        self.simd_width = 16
 
     def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
         arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]

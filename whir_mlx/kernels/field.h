@@ -35,14 +35,15 @@ KERNEL_FUNCTION uint field_div_2exp(uint x) {
 KERNEL_FUNCTION uint field_sub_mul(uint a, uint b, uniform_uint t) { return field_mul(field_sub(a, b), uint(t)); }
 #endif
 
-// (x + c)^7 by four products, x and c < p. A target may bring its own.
-#ifndef TARGET_HAS_POW7
-KERNEL_FUNCTION uint field_add_pow7(uint x, uint c) {
+// (x + c)^7 by four products, x and c < p; c differs from thread to thread, or (a target may bring its own) does not.
+KERNEL_FUNCTION uint field_add_pow7_each(uint x, uint c) {
   x = field_add(x, c);
   uint x2 = field_mul(x, x);
   uint x3 = field_mul(x2, x);
   return field_mul(field_mul(x2, x2), x3);
 }
+#ifndef TARGET_HAS_POW7
+KERNEL_FUNCTION uint field_add_pow7(uint x, uniform_uint c) { return field_add_pow7_each(x, uint(c)); }
 #endif
 
 // x^(p-2), the inverse of x (0 for 0). p - 2 = 0x77ffffff: 27 ones below 0b1110.

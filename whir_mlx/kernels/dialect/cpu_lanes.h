@@ -214,6 +214,9 @@ KERNEL_FUNCTION uint simd_shuffle(uint value, uint lane) {
 }
 KERNEL_FUNCTION uint simd_shuffle_xor(uint value, int32_t mask) { return simd_shuffle(value, uint(lane_numbers() ^ uint32_t(mask))); }
 
+// The value of a SIMD group's first lane, for all of it to branch on.
+KERNEL_FUNCTION uniform_uint first_lane(uint value) { return value.v[0]; }
+
 struct Quad {
   uint x, y, z, w;
 };

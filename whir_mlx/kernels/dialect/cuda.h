@@ -1,5 +1,5 @@
 // The words of the kernel dialect, for CUDA (NVRTC under MLX, or nvcc).
-// `device` and `constant` must stay undefined: __device__ and __constant__ are macros of CUDA's own that contain these words.
+// `device` and `constant` must stay undefined: CUDA's own __device__ and __constant__ are macros that contain these words.
 // MLX writes the kernel's signature, so no text needs them.
 #define thread
 #define THREADGROUP_ARRAY(name, size) __shared__ uint name[size]
@@ -88,3 +88,6 @@ KERNEL_FUNCTION void store_words_8(P p, uint i, thread uint* words) {
   UNROLLED_LOOP
   for (int k = 0; k < 8; k++) p[i + k] = words[k];
 }
+
+// The value of a SIMD group's first lane, for all of it to branch on.
+KERNEL_FUNCTION uniform_uint first_lane(uint value) { return __shfl_sync(0xffffffffu, value, 0); }

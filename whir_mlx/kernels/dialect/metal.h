@@ -73,3 +73,6 @@ KERNEL_FUNCTION void store_words_8(P p, uint i, thread uint* words) {
   UNROLLED_LOOP
   for (int k = 0; k < 8; k++) p[i + k] = words[k];
 }
+
+// The value of a SIMD group's first lane, for all of it to branch on.
+KERNEL_FUNCTION uniform_uint first_lane(uint value) { return simd_broadcast_first(value); }

@@ -15,7 +15,8 @@ from .gpu_source import gpu_source, input_forms
 
 __all__ = ["GpuDevice", "usable_gpu"]
 
-# 256 threads are safe on every Apple GPU however many registers a kernel takes (more may be refused), and enough on NVIDIA.
+# 256 threads are safe on every Apple GPU however many registers a kernel takes (more may be refused), and enough for
+# NVIDIA.
 GROUP_THREADS = 256
 # CUDA's grids have at most this many groups along y and z.
 CUDA_GROUPS = 65535
@@ -79,7 +80,10 @@ class GpuDevice(Device):
     def launch(
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
     ):
-        """Add `<name>.metal` to the graph; arguments as in `Device.launch`. Raises `ValueError` for shapes no GPU can index."""
+        """Add `<name>.metal` to the graph; arguments as in `Device.launch`.
+
+        Raises `ValueError` for outputs of 2^31 words and more, and for grids that CUDA cannot start.
+        """
         import mlx.core as mx
 
         for shape in outputs:
@@ -126,7 +130,8 @@ def _missing(name: str) -> str:
     here = f"here is {found} on {platform.system()} {platform.machine()}"
     if name == "metal":
         return f"device 'metal' needs a Mac with an Apple GPU and macOS's MLX; {here}, without Metal"
-    return f"device 'cuda' needs an NVIDIA GPU with its driver and MLX's CUDA build (pip install 'mlx[cuda13]'); {here}, without CUDA"
+    needed = "an NVIDIA GPU with its driver and MLX's CUDA build (pip install 'mlx[cuda13]')"
+    return f"device 'cuda' needs {needed}; {here}, without CUDA"
 
 
 @lru_cache(maxsize=None)

@@ -1,7 +1,8 @@
 """Texts of a kernel for MLX's two GPU back-ends: what `mx.fast.metal_kernel` and `mx.fast.cuda_kernel` are given.
 
-MLX writes the signature itself, from the arrays of a call; a kernel's own signature in its `.metal` file gives the names.
-Specialisation values are macros, not MLX template arguments: headers see no template arguments, and those are int32.
+MLX writes the signature itself, from the arrays of a call; a kernel's own signature in its `.metal` file gives the
+names. Specialisation values are macros, not MLX template arguments: headers see no template arguments, and those are
+int32.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ def input_forms(sizes: list[int]) -> str:
 
 
 def cuda_text(source: GpuSource) -> str:
-    """The whole text that MLX 0.32 hands to NVRTC, for a look at it without a GPU (`mlx/backend/cuda/custom_kernel.cpp`).
+    """The whole text that MLX 0.32 hands to NVRTC, for a look at it without a GPU.
 
     All buffers are uint32; the kernel is `mlx::core::cu::custom_kernel_<name>`.
+    Source: MLX's `backend/cuda/custom_kernel.cpp`.
     """
     parameters = [f"    const uint32_t* {name}" for name in source.inputs]
     parameters += [f"    uint32_t* {name}" for name in source.outputs]
