@@ -8,7 +8,7 @@ import numpy as np
 from tests.helpers import DEFAULT_ARGS, host_device
 from tests.oracle.splitmix import stream
 from whir_mlx.field.constants import MONTY_ONE, P
-from whir_mlx.protocol.folding import ConstantFromSecondRound
+from whir_mlx.protocol.folding import ConstantFromSecondRound, folding_rule
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle_config import tree_config
 from whir_mlx.protocol.parameters import ConjecturedSoundnessWarning, derive_config
@@ -57,13 +57,9 @@ def config_of(args: dict, num_variables: int):
     rates = args["rates"] or None
     if rates is None and args["reduction"] is not None:
         rates, rate = [], args["rate"]
-        for i, factor in enumerate(_derive(args, num_variables, folding, None).folding_schedule[:-1]):
+        for i, factor in enumerate(folding_rule(folding).schedule(num_variables)[:-1]):
             rate += factor - (args["reduction"] if i == 0 else 1)
             rates.append(rate)
-    return _derive(args, num_variables, folding, rates)
-
-
-def _derive(args: dict, num_variables: int, folding, rates):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConjecturedSoundnessWarning)
         return derive_config(

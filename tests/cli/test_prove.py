@@ -3,6 +3,8 @@
 import json
 import os
 import struct
+import subprocess
+import sys
 
 import mlx.core as mx
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import whir_mlx
-from tests.cli.cli_runner import SMALL, run, run_json, start
+from tests.cli.cli_runner import ROOT, SMALL, run, run_json, start
 from whir_mlx.kernels.device import get_device
 from whir_mlx.parameters_file import from_dict
 
@@ -199,17 +201,17 @@ def test_the_report_says_where_each_phase_ran(out):
     assert {phase.get("backend") for phase in numpy["phases"]} == {None, "numpy"}
     assert numpy["commitment"] == made["commitment"]
     assert made["file_bytes"] == out.stat().st_size > made["proof_bytes"] > 0
-    assert made["security"]["union_bits"] < made["security"]["min_bits"]
+    assert made["security"]["union_bits"] <= made["security"]["min_bits"]
 
 
 def test_the_file_holds_the_statement(out):
-    options = ("--fold-schedule", "1,2", "--layout", "prefix", "--tree", "ary4", "--cap-height", "1")
+    options = ("--fold-schedule", "2,3", "--layout", "prefix", "--tree", "ary4", "--cap-height", "1")
     made = run_json(
-        "prove", "random:7", "-o", out, *options, "--security", "30", "--pow-bits", "6", "--round-log-inv-rates", "2"
+        "prove", "random:9", "-o", out, *options, "--security", "30", "--pow-bits", "6", "--round-log-inv-rates", "2"
     )
     parameters, commitment, _ = whir_mlx.read_proof_file(out)
     choices = from_dict(parameters).choices
-    assert choices.folding.factors == (1, 2) and choices.order == "prefix" and choices.tree.arity == 4
+    assert choices.folding.factors == (2, 3) and choices.order == "prefix" and choices.tree.arity == 4
     assert choices.config.round_log_inv_rates == (2,)
     assert {key: made["parameters"][key] for key in parameters} == parameters
     assert len(commitment.cap) > 1
@@ -225,15 +227,28 @@ def test_no_progress_where_there_is_no_terminal(out):
     assert stderr == "" and "\x1b" not in stdout and "commitment" in stdout
 
 
-def test_four_processes_share_an_empty_kernel_cache(tmp_path):
-    # 2^4 cells: few kernels to build, and all four want the same ones at the same moment.
-    cache = tmp_path / "cache"
-    options = ("random:4", "--fold", "2", "--security", "20", "--pow-bits", "0", "--json")
-    processes = [
-        start("prove", *options, "-o", tmp_path / f"{i}.whir", WHIR_MLX_CACHE=str(cache)) for i in range(4)
-    ]
-    answers = [process.communicate(timeout=500) for process in processes]
+def test_four_processes_make_one_proof(tmp_path):
+    processes = [start("prove", "random:7", *SMALL, "--json", "-o", tmp_path / f"{i}.whir") for i in range(4)]
+    answers = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, answers
     assert len({json.loads(stdout)["commitment"] for stdout, _ in answers}) == 1
     assert len({(tmp_path / f"{i}.whir").read_bytes() for i in range(4)}) == 1
-    assert not [path for path in cache.glob("build-*")]
+
+
+def test_four_processes_share_an_empty_kernel_cache(tmp_path):
+    # One small kernel (and the thread pool) that all four build at the same moment.
+    code = (
+        "import numpy as np; from whir_mlx import field\n"
+        "print(int(field.sum(field.mul(np.arange(99, dtype=np.uint32), np.arange(99, dtype=np.uint32)))))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "WHIR_MLX_CACHE": str(tmp_path / "cache")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        for _ in range(4)
+    ]
+    answers = [process.communicate(timeout=300) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, answers
+    assert len({stdout for stdout, _ in answers}) == 1
+    assert not list((tmp_path / "cache").glob("build-*"))

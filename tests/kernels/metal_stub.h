@@ -31,6 +31,7 @@ namespace metal {
   T simd_shuffle_down(T, ushort); \
   T simd_shuffle_up(T, ushort); \
   T simd_broadcast(T, ushort); \
+  T simd_broadcast_first(T); \
   T simd_sum(T);
 METAL_OVERLOADS(uint)
 METAL_OVERLOADS(int)

@@ -8,39 +8,15 @@ import re
 import numpy as np
 import pytest
 
+from tests.helpers import load_proof
+from tests.kernels.check_faults import COPY, EXCHANGE, FAULTS, SANITIZED, SHUFFLE
 from tests.kernels.conftest import make_target
 from tests.kernels.operation_cases import operation, words
+from tests.proving import commit
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.targets.cpu_check import CheckDevice, CheckError, get_check_device, sanitizers
 from whir_mlx.kernels.text import FOLDER
-
-HEAD = "kernel void probe(const constant uint* size [[buffer(0)]], const device uint* x [[buffer(1)]], device uint* out [[buffer(2)]],"
-BY_GRID = HEAD + " uint3 thread_position_in_grid [[thread_position_in_grid]]) {\n  uint i = thread_position_in_grid.x;\n"
-BY_GROUP = HEAD + (
-    " uint3 thread_position_in_threadgroup [[thread_position_in_threadgroup]],"
-    " uint3 threadgroup_position_in_grid [[threadgroup_position_in_grid]],"
-    " uint thread_index_in_simdgroup [[thread_index_in_simdgroup]]) {\n"
-    "  uint l = thread_position_in_threadgroup.x, g = threadgroup_position_in_grid.x, i = g * 64 + l;\n"
-)
-# 64 threads a group hand words to their neighbours twice, the second time in the same place.
-EXCHANGE = BY_GROUP + """
-  THREADGROUP_ARRAY(tile, 64);
-  tile[l] = x[i];
-  GROUP_BARRIER();
-  uint next = tile[(l + 1) & 63];
-  GROUP_BARRIER();
-  tile[l] = next;
-  GROUP_BARRIER();
-  out[i] = tile[(l + 1) & 63];
-}
-"""
-# Each thread takes the word of the lane across, by both functions.
-SHUFFLE = BY_GROUP + """
-  uint y = simd_shuffle(x[i], thread_index_in_simdgroup ^ uint(31));
-  out[i] = simd_shuffle_xor(y, 31) + uint(0 & size[0]);
-}
-"""
-COPY = BY_GRID + "  if (i < size[0]) out[i] = x[i];\n}\n"
+from whir_mlx.protocol.prover import open_proof, read_commitment
 
 
 @pytest.fixture(autouse=True)
@@ -81,82 +57,11 @@ def test_sound_texts_run(seed):
     assert np.array_equal(probe(SHUFFLE, seed=seed), x)
 
 
-# What is wrong, the text it is seeded in, what is replaced by what, and the words of the refusal.
-FAULTS = {
-    "read past the end": (COPY, "x[i]", "x[i + 1]", r"thread \(127, 0, 0\), probe.metal:3: reads x\[128\], which has 128 words"),
-    "read before the start": (COPY, "x[i]", "x[int(i) - 1]", r"reads x\[-1\]"),
-    "write past the end": (COPY, "out[i]", "out[i + 1]", r"writes out\[128\], which has 128 words"),
-    "unwritten output": (COPY, "i < size[0]", "i != 7", r"no thread writes output out\[7\]"),
-    "write to an input": (COPY, "out[i] = x[i]", "x[i] = out[i]", "not in the dialect"),
-    "output read before it is written": (COPY, "= x[i]", "= out[i]", "reads out.* before anything was written"),
-    "two threads write one word": (COPY, "out[i]", "out[i >> 1]", r"race: writes out\[\d+\], which thread \(\d+, 0, 0\) wrote"),
-    "one thread reads what another wrote": (
-        COPY,
-        "out[i] = x[i];",
-        "{ out[i] = x[i]; if (i == 5 && out[6] > 0) return; if (i == 6 && out[5] > 0) return; }",
-        r"race: reads out\[|before anything",
-    ),
-    "shift by 32": (COPY, "= x[i]", "= x[i] << uint(32)", "shifts a 32-bit word by 32"),
-    "shift by a computed 32": (COPY, "= x[i]", "= x[i] >> int(size[0] / 4)", "shifts a 32-bit word by 32"),
-    "negative shift": (COPY, "= x[i]", "= x[i] << (int(i) - 128)", r"shifts a 32-bit word by -\d+"),
-    "unset word": (COPY, "out[i] = x[i]", "{ uint y; out[i] = x[i] + y; }", "a word that was never set"),
-    "unset word stored": (COPY, "out[i] = x[i]", "{ uint y; out[i] = y; }", "a word that was never set"),
-    "sum past 64 bits": (
-        COPY,
-        "out[i] = x[i]",
-        "{ uint m = ~x[0]; out[i] = wide_reduce(wide_mad(wide_mul(m, m), m, m)); }",
-        "passes 2\\^64",
-    ),
-    "sum past its reduction": (
-        COPY,
-        "out[i] = x[i]",
-        "{ uint m = 0x78000000u; out[i] = wide_reduce(wide_mad(wide_mad(wide_mul(m, m), m, m), m, m)); }",
-        "not below 2\\^32 p",
-    ),
-    "missing barrier after writes": (EXCHANGE, "x[i];\n  GROUP_BARRIER();", "x[i];", r"tile\[\d+\]"),
-    "missing barrier between reading and writing": (
-        EXCHANGE,
-        "GROUP_BARRIER();\n  tile[l]",
-        "tile[l]",
-        r"race: (writes|reads) tile\[\d+\], which thread .* of group .* (read|wrote) in probe.metal:\d+",
-    ),
-    "unset threadgroup word": (EXCHANGE, "tile[l] = x[i]", "if (l != 5) tile[l] = x[i]", r"reads tile\[5\] before anything"),
-    "barrier in a branch": (EXCHANGE, "& 63];\n}", "& 63];\n  if (l < 32) GROUP_BARRIER();\n}", "of a group part: .* has finished"),
-    "two barriers in two branches": (
-        EXCHANGE,
-        "& 63];\n}",
-        "& 63];\n  if (l < 32) GROUP_BARRIER();\n  else\n    GROUP_BARRIER();\n}",
-        r"of a group part: this one waits at the barrier in this line, thread .* waits at the barrier in probe.metal:\d+",
-    ),
-    "thread that leaves before a barrier": (EXCHANGE, "uint next", "if (l == 63) return;\n  uint next", "has finished"),
-    "threadgroup array of 32 KB and a word": (EXCHANGE, "(tile, 64)", "(tile, 8193)", "threadgroup arrays of 32772 bytes"),
-    "race between groups": (EXCHANGE, "out[i] =", "out[l] =", r"race: writes out\[\d+\], which thread .* of group \([01], 0, 0\) wrote"),
-    "shuffle from lane 32": (SHUFFLE, "thread_index_in_simdgroup ^ uint(31)", "thread_index_in_simdgroup + 1", "from lane 32 of a SIMD group of 32"),
-    "shuffle in a branch": (SHUFFLE, "uint y =", "uint y = x[i];\n  if (l != 40) y =", "threads of a SIMD group part"),
-    "masks that differ": (SHUFFLE, "(y, 31)", "(y, int(l & 1))", "masks [01] and [01]"),
-    "threadgroup memory as a thread's": (
-        "KERNEL_FUNCTION uint first(thread uint* words) { return words[0]; }\n" + EXCHANGE,
-        "uint next = tile[(l + 1) & 63]",
-        "uint next = first(tile)",
-        "not in the dialect",
-    ),
-    "device memory as threadgroup memory": (EXCHANGE, "tile[l] = next;", "tile[l] = next; tile = out;", "not in the dialect"),
-}
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_seeded_fault(fault):
     text, old, new, message = FAULTS[fault]
     with refused(message):
         probe(replace(text, old, new))
-
-
-SANITIZED = {
-    "a thread's own array": ("uint y[4]; for (int k = 0; k < 4; k++) y[k] = x[i]; out[i] = y[int(i) / 8];", r"index \d+ out of bounds|stack-buffer-overflow"),
-    "a pointer into it": ("uint y[4]; uint* z = y; for (int k = 0; k <= 4; k++) z[k] = x[i]; out[i] = z[0];", "stack-buffer-overflow"),
-    "signed overflow": ("int k = 2147483647; out[i] = uint(k + int(i));", "signed integer overflow"),
-    "signed shift by 32": ("int k = int(size[0]) / 4; out[i] = uint(1 << k);", "shift exponent 32"),
-}
 
 
 @pytest.mark.skipif(not sanitizers(), reason="AddressSanitizer and UBSan are not installed")
@@ -201,6 +106,18 @@ def test_both_lines_of_a_race_are_named():
     assert lines == {number, number + 1}
 
 
+def test_every_word_of_the_dialect_is_here():
+    def defined(*headers):
+        text = "".join((FOLDER / "dialect" / name).read_text(encoding="utf-8") for name in headers)
+        found = re.findall(r"^(?:#define|struct) (\w+)|^typedef .*?(\w+);|^[\w ]+?[&*]? (\w+)\(", text, re.MULTILINE)
+        return {word for match in found for word in match if word}
+
+    check = defined(*(path.name for path in (FOLDER / "dialect").glob("cpu_check*.h")))
+    words_of_metal = defined("metal.h")
+    assert {"THREADGROUP_ARRAY", "wide_reduce", "Quad", "load_quad", "lane_index"} <= words_of_metal
+    assert words_of_metal - check == set()
+
+
 # Real kernels
 
 
@@ -220,22 +137,54 @@ CALLS = {
 }
 MUTATIONS = {
     "montgomery: next word": ("montgomery", "(x[i], factor)", "(x[i + 1], factor)", r"reads x\[300\]"),
-    "montgomery: first word left out": ("montgomery", "out[i] = field", "if (i > 0) out[i] = field", r"no thread writes output out\[0\]"),
+    "montgomery: first word left out": (
+        "montgomery",
+        "out[i] = field",
+        "if (i > 0) out[i] = field",
+        r"no thread writes output out\[0\]",
+    ),
     "ntt: no barrier": ("ntt", "GROUP_BARRIER();", "", r"(race: (reads|writes) tile|reads tile\[\d+\] before)"),
-    "ntt: barrier of some threads": ("ntt", "GROUP_BARRIER();", "if (remaining > 0 || thread_position_in_threadgroup.y < 8) GROUP_BARRIER();", "has finished"),
-    "ntt: tile too small": ("ntt", "(tile, TILE_WORDS)", "(tile, TILE_WORDS - 1)", r"tile\[4095\], which has 4095 words"),
+    "ntt: barrier of some threads": (
+        "ntt",
+        "GROUP_BARRIER();",
+        "if (remaining > 0 || thread_position_in_threadgroup.y < 8) GROUP_BARRIER();",
+        "has finished",
+    ),
+    "ntt: tile too small": (
+        "ntt",
+        "(tile, TILE_WORDS)",
+        "(tile, TILE_WORDS - 1)",
+        r"tile\[4095\], which has 4095 words",
+    ),
     "compress_layers: lane 2 too far": ("compress_layers", "from + 1)", "from + 2)", "shuffles from lane 32"),
     "compress_layers: no guard": ("compress_layers", "lane < uint(32 >> level) && ", "", "race: writes out|writes out"),
-    "gather_rows: row too far": ("gather_rows", "int(indices[q])", "(int(indices[q]) + 1)", r"reads x\[2[0-3]\], which has 20"),
-    "eq_table: coordinate too far": ("eq_table", "load_quad(point, j)", "load_quad(point, j + 1)", r"eq_table.metal:\d+: reads point\[12\]"),
-    "sumcheck_round: shares overlap": ("sumcheck_round", "store_quad(partial, t + threads, leading)", "store_quad(partial, t, leading)", "no thread writes"),
+    "gather_rows: row too far": (
+        "gather_rows",
+        "int(indices[q])",
+        "(int(indices[q]) + 1)",
+        r"reads x\[2[0-3]\], which has 20",
+    ),
+    "eq_table: coordinate too far": (
+        "eq_table",
+        "load_quad(point, j)",
+        "load_quad(point, j + 1)",
+        r"eq_table.metal:\d+: reads point\[12\]",
+    ),
+    "sumcheck_round: shares overlap": (
+        "sumcheck_round",
+        "store_quad(partial, t + threads, leading)",
+        "store_quad(partial, t, leading)",
+        "no thread writes",
+    ),
 }
 
 
 @pytest.mark.parametrize("kernel", CALLS)
 def test_real_kernels_run(kernel):
     function, arrays, keywords = CALLS[kernel]
-    assert np.array_equal(function(device(kernel, metal(kernel)), *arrays, **keywords), function(get_device("numpy"), *arrays, **keywords))
+    assert np.array_equal(
+        function(device(kernel, metal(kernel)), *arrays, **keywords), function(get_device("numpy"), *arrays, **keywords)
+    )
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
@@ -262,3 +211,13 @@ def test_narrow_simd_groups():
     function, arrays, _ = CALLS["compress_layers"]
     with refused("of a SIMD group of 16|race: writes out"):
         function(get_check_device(simd_width=16), *arrays)
+
+
+@pytest.mark.parametrize("seed, round_up, tuning", [(0, False, "metal"), (7, True, "cuda")])
+@pytest.mark.parametrize("name", ["suffix_n10_k4_johnson", "prefix_tables"])
+def test_whole_proofs(name, seed, round_up, tuning):
+    # Every kernel of commit and open, launched as the prover does, number for number with the crate.
+    case, checked = load_proof(name), get_check_device(seed, 32, round_up, tuning)
+    data = commit(case.args, case.arguments, checked)
+    assert read_commitment(data) == case.commitment
+    assert open_proof(data, case.arguments["schedule"], points=case.arguments.get("points")) == case.proof

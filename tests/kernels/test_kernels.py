@@ -1,4 +1,4 @@
-"""Every operation against its NumPy twin, on every target (see conftest.py), at sizes around the switches of its wrapper.
+"""Every operation against its NumPy twin, on every target (see conftest.py), at sizes around its wrapper's switches.
 
 The twins are tested against plain integers and the crates' numbers in `test_reference*.py`.
 """
@@ -28,16 +28,17 @@ from whir_mlx.kernels.compress_layers import compress_layers
 from whir_mlx.kernels.device import CpuDevice, get_device
 from whir_mlx.kernels.ext_sum import ext_sum
 from whir_mlx.kernels.targets import cpu
+from whir_mlx.kernels.targets.cpu_check import get_check_device
 
 P = 15 * 2**27 + 1
 
-# Vectors are 4, 8 or 16 threads and SIMD groups 32: below, at and above each; 256 threads are a GPU's group; primes; 2^k + 1.
+# Vectors are 4, 8 or 16 threads, SIMD groups 32, a GPU's groups 256: below, at and above each; primes; 2^k + 1.
 COUNTS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255, 256, 257, 1009, 1025)
 
 
 def ntt_sizes(rng) -> list[Case]:
     cases = [
-        # One step of radix 2, 4, 8, 16; then 16 and a rest. Widths below, at and above a vector, and no multiple of one.
+        # One step of radix 2, 4, 8, 16; then 16 and a rest. Widths below, at and above a vector, no multiples too.
         *ntt_cases(rng, (1, 2, 3, 4, 5, 6), (1, 2, 3, 8, 9, 16)),
         # 4096 words a tile: 16 lanes fit 2^8 rows, 8 lanes 2^9; one pass, then two.
         *ntt_cases(rng, (8, 9), (16,)),
@@ -61,7 +62,11 @@ def reduction_sizes(rng) -> list[Case]:
         f, w = words(rng, 2 * pairs, 4), words(rng, 2 * pairs, 4)
         cases.append(Case(f"dot {2 * pairs}", operation("dot"), (f, w)))
         for stride in (s for s in range(7) if 2 * pairs % (2 << s) == 0):
-            cases.append(Case(f"round {pairs} stride 2^{stride}", partial(operation("sumcheck_round"), log_stride=stride), (f, w)))
+            cases.append(
+                Case(
+                    f"round {pairs} stride 2^{stride}", partial(operation("sumcheck_round"), log_stride=stride), (f, w)
+                )
+            )
             call = partial(operation("sumcheck_fold"), log_stride=stride)
             cases.append(Case(f"fold {pairs} stride 2^{stride}", call, (f, w, words(rng, 4))))
     return cases
@@ -72,7 +77,9 @@ def table_sizes(rng) -> list[Case]:
     cases = table_cases(rng, (1, 2, 3, 6, 7, 8))
     cases += [Case(f"eq_table {n}", operation("eq_table"), (words(rng, n, 4),)) for n in (0, 1, 5, 6, 7, 12, 13)]
     cases += [Case(f"powers {n}", partial(operation("powers"), count=n), (words(rng, 4),)) for n in COUNTS]
-    cases += [Case(f"expand {n}", partial(operation("expand_point"), num_variables=n), (words(rng, 4),)) for n in (1, 2, 27)]
+    cases += [
+        Case(f"expand {n}", partial(operation("expand_point"), num_variables=n), (words(rng, 4),)) for n in (1, 2, 27)
+    ]
     for queries in (1, 3, 4, 5, 9):
         for variables in (0, 1, 5):
             call = partial(operation("query_weights"), log_domain=7)
@@ -82,12 +89,14 @@ def table_sizes(rng) -> list[Case]:
     for groups, count in ((1, 1), (3, 7), (2, 257)):
         arrays = (words(rng, groups, count, 4), words(rng, groups, 4), words(rng, count, 4))
         cases.append(Case(f"add_scaled {groups}x{count}", operation("add_scaled"), arrays))
-        cases.append(Case(f"eq_outer {groups}x{count}", operation("eq_outer"), (words(rng, groups, 4), words(rng, count, 4))))
+        cases.append(
+            Case(f"eq_outer {groups}x{count}", operation("eq_outer"), (words(rng, groups, 4), words(rng, count, 4)))
+        )
     return cases
 
 
 def contraction_sizes(rng) -> list[Case]:
-    """Axis 0: 8 columns and a vector of them change the mode, 256 rows are one thread's chunk. Axis 1: 64 columns do."""
+    """Axis 0: 8 columns and a vector of them change the mode, 256 rows are a thread's chunk. Axis 1: 64 columns do."""
     shapes = [(1, 1), (2, 1), (1, 2), (4, 4), (2, 8), (8, 8), (4, 16), (256, 8), (512, 8), (128, 2), (256, 4), (4, 32)]
     return fold_cases(rng, (*shapes, (8, 64), (8, 128), (1, 256)))
 
@@ -154,6 +163,13 @@ def test_around_every_switch(target, group):
     assert [line for case, want in group_cases(group) for line in differences(target, case, want)] == []
 
 
+@pytest.mark.skipif(not cpu.available(), reason="no C++ compiler is installed")
+def test_transcript_in_narrow_simd_groups():
+    # The challenger takes SIMD groups of 16 or 32; 32 are checked above.
+    narrow = get_check_device(simd_width=16)
+    assert [line for case, want in group_cases("transcript") for line in differences(narrow, case, want)] == []
+
+
 @pytest.mark.parametrize("value", [0, P - 1])
 @pytest.mark.parametrize("group", ["elementwise", "hashes", "transforms", "reductions", "contractions"])
 def test_extremes(target, group, value):
@@ -173,7 +189,7 @@ def test_ext_sum(target, shape):
 
 @pytest.mark.parametrize("target", [t for t in TARGETS if t not in ("check", "check-cuda")], indirect=True)
 def test_past_three_passes(target):
-    # 2^17 rows of one column are three passes on the CPU (2^8 rows a tile), two on a GPU; 2^13 nodes are three launches.
+    # 2^17 rows of one column: three passes on the CPU (2^8 rows a tile), two on a GPU; 2^13 nodes: three launches.
     rng = np.random.default_rng(4)
     cases = [*ntt_cases(rng, (17,), (1,)), Case("layers 2^13", compress_layers, (words(rng, 1 << 13, 8),))]
     cases += transcript_cases(rng, (12,))  # 2^12 candidates: several windows
@@ -192,7 +208,9 @@ def test_results_do_not_depend_on_threads(monkeypatch):
         *transcript_cases(rng, (12,)),
     ]
     used, run = [], cpu.run
-    monkeypatch.setattr(cpu, "run", lambda *args, threads, **keys: used.append(threads) or run(*args, threads=threads, **keys))
+    monkeypatch.setattr(
+        cpu, "run", lambda *args, threads, **keys: used.append(threads) or run(*args, threads=threads, **keys)
+    )
     device = CpuDevice()
     for threads in (1, 2, 3, 8):
         device.threads = threads
@@ -258,7 +276,9 @@ def drawn_weights(draw):
     log_domain = draw(st.integers(1, 12))
     call = partial(operation("query_weights"), log_domain=log_domain)
     indices = rng.integers(0, 1 << log_domain, queries, dtype=np.uint32)
-    return Case(f"{size} {samples=} {queries=} {log_domain=}", call, (make(size, 4), make(samples, size, 4), make(4), indices))
+    return Case(
+        f"{size} {samples=} {queries=} {log_domain=}", call, (make(size, 4), make(samples, size, 4), make(4), indices)
+    )
 
 
 @st.composite
@@ -272,7 +292,9 @@ def drawn_challenges(draw):
     return Case(f"{buffered=} {sizes} {keywords}", call, (state, *(make(n) for n in sizes)))
 
 
-@pytest.mark.parametrize("family", [drawn_hashes, drawn_transforms, drawn_contractions, drawn_weights, drawn_challenges])
+@pytest.mark.parametrize(
+    "family", [drawn_hashes, drawn_transforms, drawn_contractions, drawn_weights, drawn_challenges]
+)
 def test_drawn_sizes(target, family):
     @given(case=family())
     def check(case):

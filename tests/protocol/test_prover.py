@@ -8,8 +8,9 @@ import pytest
 
 from tests.helpers import PROOF_NAMES, TRANSCRIPT_NAMES, host_device, load_proof, load_transcript
 from tests.proving import FULL_ARGS, arguments_of, commit, config_of, prove_here, tables_of, tail_of, verify_here
-from whir_mlx.errors import ParameterError
+from whir_mlx.errors import ParameterError, WhirError
 from whir_mlx.kernels.device import get_device
+from whir_mlx.protocol import transcript as transcript_module
 from whir_mlx.protocol.prover import commit_tables, open_proof, read_commitment
 from whir_mlx.protocol.statement import OpeningBatch, Schedule
 from whir_mlx.protocol.transcript import Transcript
@@ -189,3 +190,21 @@ def test_too_many_claims_are_refused_before_anything_is_drawn():
     assert caught.value.kind == "InitialClaimsBelowTarget"
     assert transcript.steps() == steps
     assert open_proof(data, arguments["schedule"], transcript=transcript).evaluations[0].current.shape == (8, 4)
+
+
+@pytest.mark.parametrize("lost", range(4))
+def test_a_grind_that_found_nothing_is_an_error(monkeypatch, lost):
+    # A GPU searches a bounded number of windows and then says 2^32 - 1. Four grinds here: before the challenge of the
+    # initial sumcheck, the queries of the round, the challenge of its sumcheck, the final queries.
+    args = {**FULL_ARGS, "tables": [[8, 1]], "fold": 1, "security": 106, "pow": 6}
+    arguments = arguments_of(args)
+    data, calls = commit(args, arguments), []
+
+    def grind(device, state, *, bits):
+        calls.append(bits)
+        return device.asarray(np.array([2**32 - 1 if len(calls) == lost + 1 else 0], np.uint32))
+
+    monkeypatch.setattr(transcript_module, "grind", grind)
+    with pytest.raises(WhirError, match="no witness"):
+        open_proof(data, arguments["schedule"])
+    assert len(calls) == 4

@@ -32,6 +32,8 @@ class Device:
         self.tuning = name
         # Threads of a SIMD group, as far as a kernel that works by SIMD groups must know.
         self.simd_width = 32
+        # Independent threads that fill the device; a search runs on this many.
+        self.search_threads = 1 << 18
         # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
         self.vector_lanes = 1
 
@@ -54,6 +56,18 @@ class Device:
     def numpy(self, x) -> np.ndarray:
         """`x` of this device as a NumPy array; evaluates it first where it is lazy."""
         return np.asarray(x)
+
+    def compile(self, function):
+        """`function` of (nested lists of) arrays, made to trace once and replay where launches are lazy; else as it is."""
+        if self.lazy:
+            import mlx.core as mx
+
+            return mx.compile(function)
+        return function
+
+    def threads_for(self, cost: float) -> int:
+        """Host threads that work on a launch of `cost` nanoseconds (1 where the host does none of it)."""
+        return 1
 
     def evaluate(self, *arrays) -> None:
         """Wait until `arrays` are computed (nothing to do where launches run at once)."""
@@ -93,10 +107,12 @@ class CpuDevice(Device):
         # Vectors of this many threads stand for SIMD groups; 16 are what a cooperative permutation needs.
         self.simd_width = 16
 
+    def threads_for(self, cost: float) -> int:
+        """Pool threads that a launch of `cost` nanoseconds is worth: waking a sleeping worker takes some 50 us."""
+        return self.threads if cost > 50_000 else 1
+
     def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
         arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]
-        # Waking a sleeping worker takes some 50 us; below that one thread is quicker.
-        threads = self.threads if cost > 50_000 else 1
         return cpu.run(
             name,
             arrays,
@@ -106,7 +122,7 @@ class CpuDevice(Device):
             lanes=lanes,
             native=self.vector_lanes,
             grouped=groups is not None,
-            threads=threads,
+            threads=self.threads_for(cost),
         )
 
 

@@ -1,27 +1,32 @@
-// found[t] = the smallest canonical witness w = start + t + j T, j < TRIES, such that absorbing w and then sampling gives a
-// canonical value whose low `bits` bits are 0, or 0xffffffff. T threads cover TRIES * T consecutive candidates.
+// The smallest canonical witness w < start + T * tries such that absorbing w and then sampling gives a canonical value whose
+// low `bits` bits are 0. Thread t tries start + t, start + t + T, ... and stops once a witness below its next one is known.
+// found[0] = the largest ~w of all witnesses met (0: none), so the smallest witness; exact, whatever the order of threads:
+// a thread gives up candidates only above a witness that is already known.
 // Each candidate is one permutation: rate = the m buffered inputs, w, zeros; word 8 += m + 1; output word 7 is the sample.
-// size: [T, bits, start]. state: (26,) transcript state. previous: (1,) result of the windows before: where it is a
-// witness (below p < 2^31), this window has nothing to do. found: (T,). Grid: T threads along x. WIDTH is 16.
+// size: [T, bits, start, tries]. state: (26,) transcript state. previous: (1,) `found` of the windows before: where it is not
+// 0, it is handed on and nothing is searched. found: (1,), 0 before. Grid: T threads along x. WIDTH is 16.
 #include "poseidon2.h"
 
 kernel void grind(
     const constant uint* size [[buffer(0)]],
     const device uint* state [[buffer(1)]],
     const device uint* previous [[buffer(2)]],
-    device uint* found [[buffer(3)]],
+    device atomic_uint* found [[buffer(3)]],
     uint3 thread_position_in_grid [[thread_position_in_grid]]) {
   lane_index t = thread_position_in_grid.x;
   RETURN_OUTSIDE_GRID(t, size[0]);
+  int threads = int(size[0]), start = int(size[2]);
   int buffered = int(state[24]);
   uint mask = uint((1u << int(size[1])) - 1u);
   uint capacity = field_add(uint(state[8]), field_mul(uint(buffered + 1), uint(FIELD_R2)));
-  uint best = uint(0xffffffffu);
-  bool done = int(previous[0]) >= 0;
+  uniform_uint known = previous[0];
+  int tries = known == 0u ? int(size[3]) : 0;
+  ATOMIC_MAX_IF(uint(t) == uint(0) && uint(known) != uint(0), found, uint(known));
   ROLLED_LOOP
-  for (int j = TRIES - 1; j >= 0; j--) {
-    if (done) continue;
-    uint w = t + (int(size[2]) + j * int(size[0]));
+  for (int j = 0; j < tries; j++) {
+    int first = start + j * threads;
+    if (ATOMIC_READ(found) > ~(lane_front(t) + uniform_uint(first))) break;
+    uint w = t + first;
     uint word = field_mul(w, uint(FIELD_R2));
     uint s[WIDTH];
     UNROLLED_LOOP
@@ -32,7 +37,6 @@ kernel void grind(
     poseidon2_permute(s);
     uint sample = field_mul(s[7], uint(1));
     // Candidates at or above p are no field elements.
-    best = select(best, w, (sample & mask) == uint(0) && w < uint(FIELD_P));
+    ATOMIC_MAX_IF((sample & mask) == uint(0) && w < uint(FIELD_P), found, ~w);
   }
-  found[t] = best;
 }

@@ -33,8 +33,9 @@ kernel void ntt(
   int place = int(threadgroup_position_in_grid.x) / blocks;
   int lane_step = int(threads_per_threadgroup.x);
 
-  int remaining = levels;
-  while (remaining > 0) {
+  ROLLED_LOOP
+  for (int taken = 0; taken < levels; taken += 4) {
+    int remaining = levels - taken;
     int radix_bits = min(remaining, 4);
     bool first = remaining == levels;
     bool last = remaining == radix_bits;
@@ -67,10 +68,9 @@ kernel void ntt(
       // Later passes work in place on y's layout.
       if (expand < 0) x_base = y_base;
       auto frequency = expand > 0 ? reverse_index(transform, expand) : transform;
-      NttSource<decltype(x), decltype(twiddles), decltype(x_base), decltype(offset)> source = {
-          x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride};
-      NttSink<decltype(y), decltype(y_base), decltype(first_row), decltype(column)> sink = {
-          y, y_base, stride * width, stride == 1, first_row, column, log_rows, width, uint(size[7]), int(size[7]) != 0};
+      auto source = ntt_source(x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride);
+      auto sink = ntt_sink(
+          y, y_base, stride * width, stride == 1, first_row, column, log_rows, width, uint(size[7]), int(size[7]) != 0);
       for (int b = int(thread_position_in_threadgroup.y); b < butterflies; b += int(threads_per_threadgroup.y)) {
         NttStep at = {b, step, stride, twiddle_shift, lanes, first, last};
         if (radix_bits == 4) {
@@ -84,7 +84,6 @@ kernel void ntt(
         }
       }
     }
-    remaining -= radix_bits;
     GROUP_BARRIER();
   }
 }

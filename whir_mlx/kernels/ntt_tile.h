@@ -17,6 +17,12 @@ struct NttSource {
     return value;
   }
 };
+// Made by a function, since its argument types are deduced without the address spaces that Metal's `decltype` may keep.
+template <typename X, typename Twiddles, typename Base, typename Offset>
+KERNEL_FUNCTION NttSource<X, Twiddles, Base, Offset> ntt_source(
+    X x, Twiddles twiddles, Base base, int row_words, bool expand, Offset offset, Offset frequency, int stride) {
+  return NttSource<X, Twiddles, Base, Offset>{x, twiddles, base, row_words, expand, offset, frequency, stride};
+}
 
 // Where the last step of a pass writes: in place, or (last pass) to the bit-reversed row; an inverse transform negates the
 // row index and scales.
@@ -44,6 +50,11 @@ struct NttSink {
     y[column + natural * width] = value;
   }
 };
+template <typename Y, typename Base, typename Row, typename Column>
+KERNEL_FUNCTION NttSink<Y, Base, Row, Column> ntt_sink(
+    Y y, Base base, int row_words, bool reverse, Row first_row, Column column, int log_rows, int width, uint scale, bool inverse) {
+  return NttSink<Y, Base, Row, Column>{y, base, row_words, reverse, first_row, column, log_rows, width, scale, inverse};
+}
 
 struct NttStep {
   int b;              // number of the butterfly

@@ -3,7 +3,7 @@
 A `.metal` file holds one `kernel void name(...) { ... }` after its contract and its `#include`s. The signature is plain
 Metal; from it come the names that MLX's generators and the CPU target need, so nothing is declared twice:
 `const device uint* x` and `const constant uint* x` are inputs (MLX picks the address space by the array's size),
-`device uint* x` is an output, and a parameter with an attribute other than `buffer` is a thread position.
+`device uint* x` is an output (`device atomic_uint* x` one that starts at 0), and a parameter with an attribute other than `buffer` is a thread position.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class KernelText:
     attributes: tuple[tuple[str, str], ...]
     has_barrier: bool
     has_simd: bool
+    atomic: bool
 
 
 def constant_tables() -> str:
@@ -120,6 +121,7 @@ def parse(name: str, source: str) -> KernelText:
         tuple(attributes),
         has_barrier="GROUP_BARRIER" in used,
         has_simd="simd_" in used,
+        atomic="atomic_uint" in match.group(2),
     )
 
 

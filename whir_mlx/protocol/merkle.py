@@ -16,6 +16,7 @@ from whir_mlx.kernels.compress import compress
 from whir_mlx.kernels.compress_layers import compress_layers
 from whir_mlx.kernels.concatenate import concatenate
 from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.gather_paths import gather_paths
 from whir_mlx.kernels.gather_rows import gather_rows
 from whir_mlx.kernels.hash_leaves import hash_leaves
 from whir_mlx.kernels.hash_rows import hash_rows
@@ -45,11 +46,11 @@ class MerkleTree:
 class OpenedRows:
     """What an opening gathered on the device, not yet pruned.
 
-    rows: (q, w). groups: per layer below the cap, (q, arity * 8): the digests of the group that the query's node is in.
+    rows: (q, w). paths: (q, layers below the cap, arity * 8): the digests of the group that the query's node is in.
     """
 
     rows: object
-    groups: tuple
+    paths: object
 
 
 def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
@@ -95,26 +96,21 @@ def _split(layers, below: int) -> list:
 
 def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
     """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling groups on their paths."""
-    arity = tree.config.arity
-    shift = arity.bit_length() - 1
-    groups = []
-    for layer in tree.layers[:-1]:
-        indices_above = indices >> shift if not groups else indices_above >> shift
-        groups.append(gather_rows(device, layer.reshape((layer.shape[0] // arity, arity * DIGEST_WIDTH)), indices_above))
-    return OpenedRows(gather_rows(device, tree.rows, indices), tuple(groups))
+    paths = gather_paths(device, list(tree.layers[:-1]), indices, arity=tree.config.arity)
+    return OpenedRows(gather_rows(device, tree.rows, indices), paths)
 
 
-def prune(arity: int, indices: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
+def prune(arity: int, indices: np.ndarray, paths: np.ndarray) -> np.ndarray:
     """The digests that a verifier of all queries together still needs.
 
-    indices: (q,) plain integers; groups: per layer (q, arity * 8), as `open_rows` gathered them. Returns (d, 8): layer by
+    indices: (q,) plain integers; paths: (q, layers, arity * 8), as `open_rows` gathered them. Returns (d, 8): layer by
     layer, the children of ascending groups that are on no query's path.
     """
     parts = [np.zeros((0, DIGEST_WIDTH), np.uint32)]
     nodes = indices.astype(np.int64)
-    for group in groups:
+    for layer in range(paths.shape[1]):
         parents, first_query = np.unique(nodes // arity, return_index=True)
-        digests = group[first_query].reshape(len(parents), arity, DIGEST_WIDTH)
+        digests = paths[first_query, layer].reshape(len(parents), arity, DIGEST_WIDTH)
         known = np.zeros((len(parents), arity), bool)
         known[np.searchsorted(parents, nodes // arity), nodes % arity] = True
         parts.append(digests[~known])

@@ -29,7 +29,7 @@ class _Opened:
     kind: str
     indices: int
     rows: int
-    groups: tuple[int, ...]
+    paths: int
 
 
 class ProofWords:
@@ -90,12 +90,16 @@ class ProofWords:
             kind,
             add(indices, plain=True),
             add(opened.rows),
-            tuple(add(group) for group in opened.groups),
+            add(opened.paths),
         )
 
-    def assemble(self) -> Proof:
-        """Reads everything back and builds the proof. Raises WhirError where a grind found no witness in its windows."""
-        words = self._readback.read()
+    def flat(self):
+        """All words as one device array; `assemble` takes them back."""
+        return self._readback.flat()
+
+    def assemble(self, words) -> Proof:
+        """The proof, from an array that `flat` gave; reads it. Raises WhirError where a grind found no witness."""
+        words = self._readback.split(self._device.numpy(words))
 
         def ext(slots) -> np.ndarray:
             return np.stack([words[slot] for slot in slots]) if slots else np.zeros((0, 4), np.uint32)
@@ -111,7 +115,7 @@ class ProofWords:
             return SumcheckProof(messages, np.array([witness(slot) for slot in part.witnesses], np.uint32))
 
         def opening(part: _Opened) -> MerkleOpening:
-            siblings = prune(part.arity, words[part.indices], [words[slot] for slot in part.groups])
+            siblings = prune(part.arity, words[part.indices], words[part.paths])
             return MerkleOpening(part.kind, words[part.rows], siblings)
 
         rounds = tuple(

@@ -9,6 +9,7 @@ Source: p3-whir 0.8.0 (`pcs/adapter.rs`, `pcs/prover/mod.rs`, `pcs/committer/wri
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,22 +59,18 @@ def commit_tables(
 ) -> ProverData:
     """Commits to the tables: stacks, encodes and hashes them, and absorbs the commitment.
 
-    tables: per table of the layout, (columns, 2^log_rows) canonical words on the device. transcript: one shared with an
-    outer protocol, which absorbs the commitment here, or None for a fresh one. Builds the graph only; read
-    `data.tree.cap` or call `read_commitment` to have it. Raises ValueError where tables or config do not fit the layout.
+    tables: per table of the layout, (columns, 2^log_rows) canonical words on the device. Builds the graph only; read
+    `data.tree.cap` or call `read_commitment` to have it. transcript: one shared with an outer protocol, which absorbs
+    the commitment here, or None for a fresh one. Raises ValueError where tables or config do not fit the layout.
     """
     _check_arguments(layout, config, tables)
-    words = tuple(_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows))
-    padded = Layout(layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0)
-    f = padded.stack(words, device.array_module)
-    k, rate = layout.folding_factor, config.log_inv_rate
-    codeword = encode(device, f, order=layout.order, folding_factor=k, log_inv_rate=rate)
-    committed = commit_rows(device, tree, codeword)
     if transcript is None:
         transcript = Transcript(device)
+    words, f, rows, layers = _commit_program(device, layout, config, tree)(list(tables))
+    committed = MerkleTree(tree, rows, tuple(layers))
     transcript.observe_seed(commitment_seed())
     transcript.observe(committed.cap)
-    return ProverData(device, layout, config, words, f, committed, transcript)
+    return ProverData(device, layout, config, tuple(words), f, committed, transcript)
 
 
 def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
@@ -89,6 +86,22 @@ def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
         expected = (shape.columns, 1 << shape.log_rows)
         if tuple(table.shape) != expected:
             raise ValueError(f"table {number} must have shape {expected}, got {tuple(table.shape)}")
+
+
+@lru_cache(maxsize=32)
+def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig):
+    """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree layers), traced once on a lazy device."""
+    padded = Layout(layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0)
+
+    def commit(tables: list):
+        words = [_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows)]
+        f = padded.stack(words, device.array_module)
+        k, rate = layout.folding_factor, config.log_inv_rate
+        codeword = encode(device, f, order=layout.order, folding_factor=k, log_inv_rate=rate)
+        committed = commit_rows(device, tree, codeword)
+        return words, f, committed.rows, list(committed.layers)
+
+    return device.compile(commit)
 
 
 def _pad_rows(device: Device, table, arity: int):
@@ -118,18 +131,55 @@ def open_proof(data: ProverData, schedule: Schedule, *, points=None, transcript:
     schedule.check(layout)
     config.check_claims(schedule.num_claims)
     if points is not None:
-        points = [to_montgomery(device, device.asarray(x)) for x in check_points(layout, schedule, points)]
-    if transcript is None:
-        transcript = data.transcript.fork()
-    words = ProofWords(device)
+        points = [device.asarray(x) for x in check_points(layout, schedule, points)]
+    if transcript is not None:
+        # It goes on after the proof (and may keep a trace), so this run is played on it, not on a kept program's own.
+        points = None if points is None else [to_montgomery(device, x) for x in points]
+        words = _open(device, layout, config, schedule, transcript, data.tree, data.tables, data.f, points)
+        return words.assemble(words.flat())
+    program = _OpeningProgram.of(device, layout, config, data.tree.config, schedule, points is not None)
+    return program.run(data, points or [])
 
-    opening = open_claims(device, transcript, layout, schedule, config, data.tables, data.f, points)
+
+class _OpeningProgram:
+    """One statement's opening as a function of arrays alone; on a lazy device traced and compiled at its first run."""
+
+    def __init__(self, device, layout, config, tree, schedule, prescribed: bool):
+        self.words: ProofWords | None = None  # where each part of the proof lies in the words read back
+        self._statement = (device, layout, config, schedule)
+        self._tree, self._prescribed = tree, prescribed
+        self._compiled = device.compile(self._trace)
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of(*statement) -> _OpeningProgram:
+        """The kept program of a statement."""
+        return _OpeningProgram(*statement)
+
+    def run(self, data: ProverData, points: list) -> Proof:
+        """Runs the program on committed tables and assembles the proof."""
+        words = self._compiled(
+            list(data.tables), data.f, data.tree.rows, list(data.tree.layers), data.transcript.fork().state(), points
+        )
+        return self.words.assemble(words)
+
+    def _trace(self, tables, f, rows, layers, state, points):
+        device, layout, config, schedule = self._statement
+        transcript = Transcript(device, state=state)
+        tree = MerkleTree(self._tree, rows, tuple(layers))
+        points = [to_montgomery(device, x) for x in points] if self._prescribed else None
+        self.words = _open(device, layout, config, schedule, transcript, tree, tables, f, points)
+        return self.words.flat()
+
+
+def _open(device, layout, config, schedule, transcript, tree, tables, stacked, points) -> ProofWords:
+    words = ProofWords(device)
+    opening = open_claims(device, transcript, layout, schedule, config, tables, stacked, points)
     words.opening(opening)
     transcript.observe_seed(whir_seed(config, schedule.num_batches))
-    f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, data.f)
+    f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, stacked)
     words.initial_sumcheck(run)
 
-    tree = data.tree
     for record in config.rounds:
         f, w, tree = _round(device, transcript, layout.order, record, tree, f, w, words)
 
@@ -150,7 +200,7 @@ def open_proof(data: ProverData, schedule: Schedule, *, points=None, transcript:
             log_block=config.final_sumcheck_rounds,
         )
         words.final_sumcheck(run)
-    return words.assemble()
+    return words
 
 
 def _round(device, transcript, order, record, tree, f, w, words):

@@ -14,7 +14,10 @@ __all__ = ["Readback"]
 
 
 class Readback:
-    """Collects device arrays; `read` then gives them all as canonical NumPy arrays."""
+    """Collects device arrays; `read` (or `flat` and `split`) then gives them all as canonical NumPy arrays.
+
+    `split` needs shapes only, so it serves every run of a compiled program whose trace registered the arrays.
+    """
 
     def __init__(self, device: Device):
         self._device = device
@@ -32,18 +35,25 @@ class Readback:
             self._lengths[pool] += count
         return len(self._slots) - 1
 
-    def read(self) -> list[np.ndarray]:
-        """Every array by slot, uint32: Montgomery words as canonical ones."""
+    def flat(self):
+        """All registered words as one device array, canonical: the Montgomery ones converted, then the plain ones."""
         device = self._device
         parts = []
         if self._pools[0]:
             parts.append(from_montgomery(device, concatenate(device, self._pools[0])))
         parts += self._pools[1]
         if not parts:
-            return [np.zeros(shape, np.uint32) for *_, shape in self._slots]
-        words = device.numpy(concatenate(device, parts))
+            return device.asarray(np.zeros(0, np.uint32))
+        return parts[0] if len(parts) == 1 else concatenate(device, parts)
+
+    def split(self, words: np.ndarray) -> list[np.ndarray]:
+        """Every array by slot, uint32, out of the words that `flat` gave (read to the host)."""
         offsets = (0, self._lengths[0])
         return [
             words[offsets[pool] + start : offsets[pool] + start + count].reshape(shape).copy()
             for pool, start, count, shape in self._slots
         ]
+
+    def read(self) -> list[np.ndarray]:
+        """Every array by slot, read from the device now."""
+        return self.split(self._device.numpy(self.flat()))

@@ -34,12 +34,13 @@ MONTY_INV = pow(MONTY_ONE, -1, P)
 class Transcript:
     """A duplex challenger (width 16, rate 8) on `device`.
 
-    `trace`, where a list is given, collects every operation; `steps` renders it.
+    `state`: (26,) words to go on from, as `state()` gave them; fresh without. `trace`, where a list is given, collects every
+    operation; `steps` renders it.
     """
 
-    def __init__(self, device, *, trace: list | None = None):
+    def __init__(self, device, *, state=None, trace: list | None = None):
         self.device = device
-        self._state = device.asarray(np.zeros(STATE_WORDS, dtype=np.uint32))
+        self._state = device.asarray(np.zeros(STATE_WORDS, dtype=np.uint32)) if state is None else state
         self._queue = []  # flat arrays of Montgomery words, not yet absorbed
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
         self._trace = trace

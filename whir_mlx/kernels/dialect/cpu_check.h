@@ -34,6 +34,8 @@ struct uint {
 typedef uint lane_index;
 typedef uint step_index;
 typedef uint uniform_uint;
+// The smallest index among the threads of a vector, here of one.
+static inline uniform_uint lane_front(lane_index i) { return i; }
 struct uint3 {
   uint x, y, z;
 };
@@ -119,7 +121,9 @@ CHECK_INLINE Wide wide_mad(Wide sum, uint a, uint b, const char* file = __builti
   return Wide{sum.sum + product};
 }
 static inline uint check_reduce(Wide sum, int log_bound, const char* file, int line) {
-  if (sum.sum >> log_bound >= CHECK_P) violation(Site{file, line}, "reduces %#llx, not below 2^%d p", (unsigned long long)sum.sum, log_bound);
+  if (sum.sum >> log_bound >= CHECK_P) {
+    violation(Site{file, line}, "reduces %#llx, not below 2^%d p", (unsigned long long)sum.sum, log_bound);
+  }
   // sum = q p + r 2^32 by the exact inverse of p modulo 2^32; r in (-p, 2p).
   uint32_t q = uint32_t(sum.sum) * 0x88000001u;
   int64_t r = (int64_t)(sum.sum >> 32) - (int64_t)((q * CHECK_P) >> 32);

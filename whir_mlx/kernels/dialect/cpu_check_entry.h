@@ -1,6 +1,7 @@
 // Check build of the CPU target, part 5: the program. It reads a launch and its inputs from the standard input, runs every
 // thread, and writes the outputs to the standard output. Included after the kernel's text, which defined BUFFERS (the
-// buffers' Memory, inputs first), COUNT_INPUTS, COUNT_BUFFERS and KERNEL_COOPERATIVE.
+// buffers' Memory, inputs first), COUNT_INPUTS, COUNT_BUFFERS, KERNEL_ATOMIC and
+// KERNEL_COOPERATIVE.
 static void read_exactly(void* data, size_t bytes) {
   if (bytes && fread(data, 1, bytes, stdin) != bytes) {
     fprintf(stderr, "the launch ends early\n");
@@ -55,9 +56,11 @@ int main() {
     shape.grid = Triple{shape.groups.x * size.x, shape.groups.y * size.y, shape.groups.z * size.z};
   } else {
     shape.grid = Triple{uint32_t(head[4]), uint32_t(head[5]), uint32_t(head[6])};
-    shape.groups = Triple{(shape.grid.x + size.x - 1) / size.x, (shape.grid.y + size.y - 1) / size.y, (shape.grid.z + size.z - 1) / size.z};
+    shape.groups = Triple{(shape.grid.x + size.x - 1) / size.x, (shape.grid.y + size.y - 1) / size.y,
+                          (shape.grid.z + size.z - 1) / size.z};
   }
-  if (size.x * size.y * size.z > MAX_GROUP) violation(Site{nullptr, 0}, "groups of %u threads, more than %u", size.x * size.y * size.z, MAX_GROUP);
+  const uint32_t capacity = size.x * size.y * size.z;
+  if (capacity > MAX_GROUP) violation(Site{nullptr, 0}, "groups of %u threads, more than %u", capacity, MAX_GROUP);
   for (int i = 0; i < COUNT_BUFFERS; i++) {
     Memory& m = BUFFERS[i];
     m.words = head[10 + i];
@@ -67,6 +70,12 @@ int main() {
       m.input = words;
     } else {
       m.shadow = new Word[size_t(m.words)];
+      if (KERNEL_ATOMIC) {
+        for (int64_t k = 0; k < m.words; k++) {
+          m.shadow[k].value = 0;
+          m.shadow[k].writer.by = 0;
+        }
+      }
     }
   }
 
@@ -74,18 +83,21 @@ int main() {
   uint32_t* groups = new uint32_t[count];
   for (uint32_t i = 0; i < count; i++) groups[i] = i;
   permute(groups, count);
-  Thread* threads = new Thread[size.x * size.y * size.z];
-  uint32_t* order = new uint32_t[size.x * size.y * size.z];
+  Thread* threads = new Thread[capacity];
+  uint32_t* order = new uint32_t[capacity];
   for (uint32_t i = 0; i < count; i++) {
     uint32_t n = groups[i];
-    run_threads_of(Triple{n % shape.groups.x, n / shape.groups.x % shape.groups.y, n / shape.groups.x / shape.groups.y}, n, threads, order);
+    Triple group = {n % shape.groups.x, n / shape.groups.x % shape.groups.y, n / shape.groups.x / shape.groups.y};
+    run_threads_of(group, n, threads, order);
   }
 
   for (int i = COUNT_INPUTS; i < COUNT_BUFFERS; i++) {
     const Memory& m = BUFFERS[i];
     uint32_t* words = new uint32_t[size_t(m.words)];
     for (int64_t k = 0; k < m.words; k++) {
-      if (m.shadow[k].writer.by == NO_THREAD) violation(Site{nullptr, 0}, "no thread writes output %s[%lld] (of %lld words)", m.name, (long long)k, (long long)m.words);
+      if (m.shadow[k].writer.by == NO_THREAD) {
+        violation(Site{nullptr, 0}, "no thread writes output %s[%lld] (of %lld words)", m.name, (long long)k, (long long)m.words);
+      }
       words[k] = m.shadow[k].value;
     }
     if (fwrite(words, 4, size_t(m.words), stdout) != size_t(m.words)) _exit(2);

@@ -66,9 +66,11 @@ __attribute__((noinline, cold)) static void report_parting(const Fiber& a, const
   current = a.position;
   in_kernel = true;
   ThreadName other = thread_name(b.position.number);
-  if (b.wait == FINISHED) violation(a.site, "the threads of a %s part: this one %s this line, %s has finished", unit, at[a.wait], other.text);
-  violation(a.site, "the threads of a %s part: this one %s this line, %s %s %s:%d", unit, at[a.wait], other.text, at[b.wait], b.site.file,
-            b.site.line);
+  if (b.wait == FINISHED) {
+    violation(a.site, "the threads of a %s part: this one %s this line, %s has finished", unit, at[a.wait], other.text);
+  }
+  violation(a.site, "the threads of a %s part: this one %s this line, %s %s %s:%d", unit, at[a.wait], other.text,
+            at[b.wait], b.site.file, b.site.line);
 }
 
 static bool together(const Fiber& a, const Fiber& b) {
@@ -87,7 +89,9 @@ static bool release() {
     if (!first) continue;
     for (uint32_t i = start; i < end; i++) {
       if (!together(*first, fibers[i])) report_parting(*first, fibers[i], "SIMD group");
-      if (first->operand != fibers[i].operand) violation(first->site, "simd_shuffle_xor with masks %u and %u in one SIMD group", first->operand, fibers[i].operand);
+      if (first->operand != fibers[i].operand) {
+        violation(first->site, "simd_shuffle_xor with masks %u and %u in one SIMD group", first->operand, fibers[i].operand);
+      }
     }
     for (uint32_t i = start; i < end; i++) fibers[i].wait = READY;
     released = true;
@@ -127,6 +131,10 @@ static uint simd_shuffle(uint value, uint lane, const char* file = __builtin_FIL
 static uint simd_shuffle_xor(uint value, uint mask, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   return simd_exchange(value, current.simd_lane ^ mask.get(), mask.get(), Site{file, line});
 }
+// The value of a SIMD group's first lane, for all of it to branch on.
+static uint first_lane(uint value, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return simd_exchange(value, 0, 0, Site{file, line});
+}
 
 // The k-th array that a thread declares is the k-th of its group.
 static ThreadgroupBuffer threadgroup_array(const char* name, int64_t words, Site site) {
@@ -134,14 +142,19 @@ static ThreadgroupBuffer threadgroup_array(const char* name, int64_t words, Site
   if (k == group_array_count) {
     int64_t bytes = 4 * words;
     for (uint32_t i = 0; i < k; i++) bytes += 4 * group_arrays[i].words;
-    if (k == MAX_ARRAYS || bytes > MAX_THREADGROUP_BYTES) violation(site, "threadgroup arrays of %lld bytes, more than %u", (long long)bytes, MAX_THREADGROUP_BYTES);
+    if (k == MAX_ARRAYS || bytes > MAX_THREADGROUP_BYTES) {
+      violation(site, "threadgroup arrays of %lld bytes, more than %u", (long long)bytes, MAX_THREADGROUP_BYTES);
+    }
     group_arrays[k] = Memory{name, THREADGROUP, words, nullptr, new Word[size_t(words)]};
     group_array_count++;
   }
-  if (k > group_array_count || group_arrays[k].words != words || strcmp(group_arrays[k].name, name)) violation(site, "threads of one group declare different threadgroup arrays");
+  if (k > group_array_count || group_arrays[k].words != words || strcmp(group_arrays[k].name, name)) {
+    violation(site, "threads of one group declare different threadgroup arrays");
+  }
   return ThreadgroupBuffer(&group_arrays[k]);
 }
-#define THREADGROUP_ARRAY(name, size) ThreadgroupBuffer name = threadgroup_array(#name, size, Site{__FILE__, __LINE__})
+#define THREADGROUP_ARRAY(name, size) \
+  ThreadgroupBuffer name = threadgroup_array(#name, size, Site{__FILE__, __LINE__})
 
 // Run the threads of one group together.
 static void run_group(const Thread* threads, uint32_t count) {

@@ -43,7 +43,9 @@ struct Index {
 CHECK_INLINE int64_t check_bounds(const Memory& m, int64_t offset, Index i, const char* does) {
   int64_t at = offset + i.value;
   last_site = i.at;
-  if (at < 0 || at >= m.words) violation(i.at, "%s %s[%lld], which has %lld words", does, m.name, (long long)at, (long long)m.words);
+  if (at < 0 || at >= m.words) {
+    violation(i.at, "%s %s[%lld], which has %lld words", does, m.name, (long long)at, (long long)m.words);
+  }
   return at;
 }
 
@@ -83,7 +85,9 @@ static inline void store_word(const Memory& m, int64_t offset, Index i, uint val
   Word& word = m.shadow[at];
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
   uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
-  if (word.writer.by != NO_THREAD && word.writer.by != me && word.writer.epoch == epoch) race(m, at, i.at, "writes", word.writer, "wrote");
+  if (word.writer.by != NO_THREAD && word.writer.by != me && word.writer.epoch == epoch) {
+    race(m, at, i.at, "writes", word.writer, "wrote");
+  }
   for (const Access& reader : word.readers) {
     if (reader.by != NO_THREAD && reader.by != me && reader.epoch == epoch) race(m, at, i.at, "writes", reader, "read");
   }
@@ -120,12 +124,41 @@ struct WritableBuffer {
 typedef WritableBuffer<OUTPUT> OutputBuffer;
 typedef WritableBuffer<THREADGROUP> ThreadgroupBuffer;
 
+// `device atomic_uint*`, 0 before the launch: nothing but the atomic words below reads or writes it.
+struct AtomicBuffer {
+  const Memory* memory;
+  int64_t offset;
+  explicit AtomicBuffer(const Memory* m, int64_t o = 0) : memory(m), offset(o) {}
+  AtomicBuffer operator+(Index n) const { return AtomicBuffer(memory, offset + n.value); }
+};
+static void atomic_max(AtomicBuffer atomic, uint value, Site site) {
+  Word& word = atomic.memory->shadow[check_bounds(*atomic.memory, atomic.offset, Index(0, site.file, site.line), "raises")];
+  if (!value.known) violation(site, "raises %s to a word that was never set", atomic.memory->name);
+  if (value.word > word.value) word.value = value.word;
+}
+// Relaxed order lets a thread read an older value than the last, if it saw none newer itself. Where threads run from start
+// to end (no cooperation), half of the reads do so.
+static uint atomic_read(AtomicBuffer atomic, Site site) {
+  static uint32_t reader = NO_THREAD, seen = 0;
+  Word& word = atomic.memory->shadow[check_bounds(*atomic.memory, atomic.offset, Index(0, site.file, site.line), "reads")];
+  if (shape.cooperative || atomic.memory->words > 1) return uint(word.value);
+  if (reader != current.number) seen = 0;
+  reader = current.number;
+  if (random_word() & 1) seen = word.value;
+  return uint(seen);
+}
+#define ATOMIC_MAX_IF(condition, atomic, value) \
+  if (condition) atomic_max(atomic, value, Site{__FILE__, __LINE__})
+#define ATOMIC_READ(atomic) atomic_read(atomic, Site{__FILE__, __LINE__})
+
 template <int64_t SIZE>
 struct ConstantTable {
   uint32_t words[SIZE];
   CHECK_INLINE uint operator[](Index i) const {
     last_site = i.at;
-    if (i.value < 0 || i.value >= SIZE) violation(i.at, "reads word %lld of a constant table of %lld", (long long)i.value, (long long)SIZE);
+    if (i.value < 0 || i.value >= SIZE) {
+      violation(i.at, "reads word %lld of a constant table of %lld", (long long)i.value, (long long)SIZE);
+    }
     return uint(words[i.value]);
   }
 };

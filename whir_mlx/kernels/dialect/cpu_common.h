@@ -10,8 +10,8 @@
 #endif
 
 struct Launch {
-  void* buffers[16];
-  int64_t words[16];
+  void* buffers[32];
+  int64_t words[32];
   int32_t grid[3];
   int32_t group[3];
 };
@@ -36,3 +36,9 @@ struct Launch {
 struct UniformPosition {
   uint32_t x, y, z;
 };
+
+KERNEL_FUNCTION void atomic_max(uint32_t* word, uint32_t value) {
+  uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (old < value && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}

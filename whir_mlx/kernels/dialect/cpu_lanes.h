@@ -58,6 +58,7 @@ UINT_OPERATOR(|)
 UINT_OPERATOR(^)
 UINT_OPERATOR(>>)
 UINT_OPERATOR(<<)
+KERNEL_FUNCTION uint operator~(uint a) { return uint(~a.v); }
 #undef UINT_OPERATOR
 #define UINT_COMPARE(op) \
   KERNEL_FUNCTION Mask operator op(uint a, uint b) { return Mask{(vector_i32)(a.v op b.v)}; }
@@ -416,3 +417,14 @@ KERNEL_FUNCTION void store_words_8(buffer p, step_index i, thread uint* words) {
   }
 #endif
 }
+
+// One word that threads of a launch share: only ever raised, and read as a hint.
+#define ATOMIC_MAX_IF(condition, atomic, value) atomic_max_if(condition, atomic, value)
+KERNEL_FUNCTION void atomic_max_if(Mask condition, buffer atomic, uint value) {
+  for (int i = 0; i < LANES; i++) {
+    if (condition.bits[i]) atomic_max(atomic.p, value.v[i]);
+  }
+}
+#define ATOMIC_READ(atomic) __atomic_load_n(atomic.p, __ATOMIC_RELAXED)
+// The smallest index among the threads of a vector.
+KERNEL_FUNCTION uniform_uint lane_front(lane_index i) { return i.base; }

@@ -91,3 +91,10 @@ KERNEL_FUNCTION void store_words_8(P p, uint i, thread uint* words) {
 
 // The value of a SIMD group's first lane, for all of it to branch on.
 KERNEL_FUNCTION uniform_uint first_lane(uint value) { return __shfl_sync(0xffffffffu, value, 0); }
+
+// One word that threads of a launch share: only ever raised, and read as a hint.
+#define ATOMIC_MAX_IF(condition, atomic, value) \
+  if (condition) atomicMax(atomic, value)
+#define ATOMIC_READ(atomic) (*(volatile uint*)(atomic))
+// The smallest index among the threads of a vector.
+KERNEL_FUNCTION uniform_uint lane_front(lane_index i) { return i; }

@@ -76,3 +76,10 @@ KERNEL_FUNCTION void store_words_8(P p, uint i, thread uint* words) {
 
 // The value of a SIMD group's first lane, for all of it to branch on.
 KERNEL_FUNCTION uniform_uint first_lane(uint value) { return simd_broadcast_first(value); }
+
+// One word that threads of a dispatch share: only ever raised, and read as a hint. Relaxed order is all that Metal has.
+#define ATOMIC_MAX_IF(condition, atomic, value) \
+  if (condition) atomic_fetch_max_explicit(atomic, value, memory_order_relaxed)
+#define ATOMIC_READ(atomic) atomic_load_explicit(atomic, memory_order_relaxed)
+// The smallest index among the threads of a vector.
+METAL_FUNC uniform_uint lane_front(lane_index i) { return i; }

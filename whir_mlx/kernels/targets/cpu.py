@@ -18,7 +18,7 @@ from .compiler import build_library, find_compiler, vector_builds
 from .cpu_source import fast_source
 
 OPTIMISE = ("-O3", "-fno-strict-aliasing", "-w", "-Wno-psabi")
-_MAX_BUFFERS = 16
+_MAX_BUFFERS = 32
 
 
 # The `Launch` of dialect/cpu_common.h: buffers, their lengths (read by the check build only), grid, group.
@@ -104,7 +104,10 @@ def run(
 ) -> list[np.ndarray]:
     """Run one kernel. `grid` counts threads, or groups where `grouped`; outputs are new arrays."""
     built = compile_kernel(name, tuple(sorted(values.items())), lanes, native)
-    outputs = [_BUFFERS.empty(shape) for shape in output_shapes]
+    if load(name).atomic:
+        outputs = [np.zeros(shape, np.uint32) for shape in output_shapes]
+    else:
+        outputs = [_BUFFERS.empty(shape) for shape in output_shapes]
     addresses = [address(array) for array in (*inputs, *outputs)]
     addresses += [0] * (_MAX_BUFFERS - len(addresses))
     across = grid[0] * built.lanes if grouped else grid[0]

@@ -1,9 +1,9 @@
 """The check build of the CPU target: kernel texts run one thread at a time in a program that watches every access.
 
-Caught (see `dialect/cpu_check_*.h`): indices out of bounds, writes to inputs, words read before they are written, outputs
-left unwritten, races between threads, barriers and SIMD functions that not all threads reach, shifts by 32 and more, sums
-beyond the range of their reduction, too large groups and threadgroup arrays, address spaces mixed up, and what
-AddressSanitizer and UBSan see. The order of groups and threads is drawn from a seed.
+Caught (see `dialect/cpu_check_*.h`): indices out of bounds, writes to inputs, words read before they are written,
+outputs left unwritten, races between threads, barriers and SIMD functions that not all threads reach, shifts by 32 and
+more, sums beyond the range of their reduction, too large groups and threadgroup arrays, address spaces mixed up, and
+what AddressSanitizer and UBSan see. The order of groups and threads is drawn from a seed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 from ...errors import DeviceError
 from ..device import Device
 from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, load, parse, read_header
-from .compiler import build_file
+from .compiler import build_file, find_compiler
 from .cpu_source import dialect
 from .gpu import choose_group
 
 __all__ = ["CheckDevice", "CheckError", "check_source", "get_check_device", "sanitizers"]
 
 _BEFORE = ("cpu_check_thread.h", "cpu_check.h", "cpu_check_memory.h", "cpu_check_group.h")
-# Unoptimised: with the sanitizers a text compiles in a second instead of three to eight, and runs some three times slower;
-# the tests run far less than would pay for that.
+# Unoptimised: with the sanitizers a text compiles in a second instead of three to eight and runs some three times
+# slower; the tests run far less than would pay for more.
 _FLAGS = ("-O0", "-fno-exceptions", "-w")
 _SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize=alignment,null,vptr", "-fno-sanitize-recover=all")
 _TRIPLE = "uint3{{{0}.x, {0}.y, {0}.z}}"
@@ -71,13 +71,14 @@ def _marked(name: str, text: str, seen: set[str], first_line: int = 1) -> str:
 
 
 def check_source(text: KernelText, source: str, values: dict[str, int]) -> str:
-    """C++ program of the check build. `source` is the `.metal` text that `text` was parsed from, for its line numbers."""
+    """C++ program of the check build. `source`: the `.metal` text that `text` was parsed from, for its line numbers."""
     match = _KERNEL.search(source)
     file = f"{text.name}.metal"
     buffers = [*text.inputs, *text.outputs]
     parameters, arguments, memories = [], [], []
     for index, buffer in enumerate(buffers):
-        kind, space = ("InputBuffer", "INPUT") if buffer in text.inputs else ("OutputBuffer", "OUTPUT")
+        output = "AtomicBuffer" if text.atomic else "OutputBuffer"
+        kind, space = ("InputBuffer", "INPUT") if buffer in text.inputs else (output, "OUTPUT")
         parameters.append(f"{kind} {buffer}")
         arguments.append(f"{kind}(&BUFFERS[{index}])")
         memories.append(f'{{"{buffer}", {space}, 0, nullptr, nullptr}}')
@@ -96,7 +97,7 @@ def check_source(text: KernelText, source: str, values: dict[str, int]) -> str:
         f"static Memory BUFFERS[] = {{{', '.join(memories)}}};\n",
         f"static void run_thread() {{ body({', '.join(arguments)}); }}\n",
         f"#define COUNT_INPUTS {len(text.inputs)}\n#define COUNT_BUFFERS {len(buffers)}\n",
-        f"#define KERNEL_COOPERATIVE {int(cooperative)}\n",
+        f"#define KERNEL_COOPERATIVE {int(cooperative)}\n#define KERNEL_ATOMIC {int(text.atomic)}\n",
         f'#line 1 "dialect/cpu_check_entry.h"\n{dialect("cpu_check_entry.h")}',
     ]
     return "".join(marked)
@@ -130,9 +131,16 @@ class CheckDevice(Device):
         self.texts: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        return f"CheckDevice(seed={self.seed}, simd_width={self.simd_width}, round_up={self.round_up}, tuning={self.tuning!r})"
+        chosen = (self.seed, self.simd_width, self.round_up, self.tuning)
+        return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r})".format(*chosen)
 
-    def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
+    def threads_for(self, cost: float) -> int:
+        """Threads of a search (`grind`), few and not a power of two: they must agree in whatever order they run."""
+        return 24
+
+    def launch(
+        self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
+    ):
         """As `Device.launch`, with groups of the size that a GPU would run. Raises `CheckError`."""
         program, count_inputs = _program(name, self.texts.get(name), tuple(sorted((values or {}).items())))
         arrays = [np.ascontiguousarray(x, np.uint32) for x in (np.array(size, np.uint32), *inputs)]
@@ -164,9 +172,10 @@ def _report(name: str, status: int, stderr: str) -> str:
 def get_check_device(seed: int = 0, simd_width: int = 32, round_up: bool = False, tuning: str = "metal") -> CheckDevice:
     """A device that runs the check build, made at first use and kept.
 
-    seed: of the orders of groups and threads. simd_width: threads of a SIMD group. round_up: run the threads that fill up
-    the last groups of a grid too, as CUDA does and Metal does not. tuning: whose launch shapes ("metal", "cuda", "cpu").
+    seed: of the orders of groups and threads. simd_width: threads of a SIMD group. round_up: run the threads that fill
+    up the last groups of a grid too, as CUDA does and Metal does not. tuning: whose launch shapes (metal, cuda, cpu).
     Raises `DeviceError` where there is no C++ compiler.
     """
-    sanitizers()
+    if find_compiler() is None:
+        raise DeviceError("the check build needs a C++ compiler (looked for CXX, g++, c++, clang++)")
     return CheckDevice(seed, simd_width, round_up, tuning)

@@ -111,6 +111,8 @@ class GpuDevice(Device):
                 output_dtypes=[mx.uint32] * len(outputs),
                 grid=tuple(grid),
                 threadgroup=tuple(group),
+                # Atomic outputs start at 0; others are written whole.
+                init_value=0 if load(name).atomic else None,
                 stream=mx.gpu,
             )
         )
@@ -149,6 +151,7 @@ def _kernel(target: str, name: str, values: tuple[tuple[str, int], ...], forms: 
         name=source.name,
         input_names=list(source.inputs),
         output_names=list(source.outputs),
+        **({"atomic_outputs": True} if text.atomic and target == "metal" else {}),
         source=source.body,
         header=source.header,
     )

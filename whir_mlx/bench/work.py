@@ -1,0 +1,82 @@
+"""What a launch of a kernel does: its stage, its permutations, the bytes it must move.
+
+One row a kernel of `whir_mlx/kernels`; a kernel without a row counts under the stage "other", with its bytes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+__all__ = ["STAGES", "launch_bytes", "permutations", "products_of_permutation", "stage_of"]
+
+STAGES = (
+    "NTT", "leaf hash", "compression", "sumcheck", "evaluation", "grind", "transcript", "openings", "conversion", "other",
+)  # fmt: skip
+"""In the order of tables. hash_leaves makes two layers of compression as well, and counts as leaf hash."""
+
+# The longest prefix of the kernel's name decides.
+_STAGES = {
+    "ntt": "NTT",
+    "hash": "leaf hash",
+    "compress": "compression",
+    "merkle": "compression",
+    "sumcheck": "sumcheck",
+    "ext_sum": "sumcheck",
+    "fold": "evaluation",
+    "dot": "evaluation",
+    "eq_": "evaluation",
+    "expand": "evaluation",
+    "powers": "evaluation",
+    "query": "evaluation",
+    "add_scaled": "evaluation",
+    "ext_arithmetic": "evaluation",
+    "grind": "grind",
+    "challenge": "transcript",
+    "transcript": "transcript",
+    "gather": "openings",
+    "montgomery": "conversion",
+}
+
+
+def stage_of(kernel: str) -> str:
+    """The stage that a kernel belongs to."""
+    found = max((prefix for prefix in _STAGES if kernel.startswith(prefix)), key=len, default=None)
+    return _STAGES[found] if found else "other"
+
+
+def _rows_hashed(inputs: list, outputs: list, rate: int) -> int:
+    rows = prod(outputs[0][:-1])
+    width = max(prod(x.shape) for x in inputs) // max(1, rows)
+    return rows * -(-width // rate)
+
+
+_PERMUTATIONS: dict[str, Callable[[list, list, dict], int]] = {
+    "poseidon2": lambda inputs, outputs, values: outputs[0][0],
+    "hash_rows": lambda inputs, outputs, values: _rows_hashed(inputs, outputs, values.get("WIDTH", 16) - 8),
+    "hash_leaves": lambda inputs, outputs, values: _rows_hashed(inputs, outputs, 8) + sum(s[0] for s in outputs[1:]),
+    "compress": lambda inputs, outputs, values: outputs[0][0],
+    "compress_layers": lambda inputs, outputs, values: outputs[0][0],
+}
+
+
+def permutations(kernel: str, inputs: list, outputs: list[tuple[int, ...]], values: dict | None) -> int:
+    """Poseidon2 permutations of one launch, of the widths that `values` names; 0 where they are not its main work.
+
+    The grind's are counted from the witness that it found, by whoever has the proof.
+    """
+    count = _PERMUTATIONS.get(kernel)
+    return count(inputs, outputs, values or {}) if count else 0
+
+
+def launch_bytes(inputs: list, outputs: list[tuple[int, ...]]) -> int:
+    """Bytes of a launch that reads each input once and writes each output once."""
+    return 4 * (sum(prod(x.shape) for x in inputs) + sum(prod(shape) for shape in outputs))
+
+
+def products_of_permutation(width: int) -> int:
+    """Montgomery products of one permutation: four an S-box; the linear layers need none (shifts and additions)."""
+    from whir_mlx.field.poseidon2_constants import external_final, external_initial, internal
+
+    full = len(external_initial(width)) + len(external_final(width))
+    return 4 * (full * width + len(internal(width)))
