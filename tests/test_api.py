@@ -1,7 +1,7 @@
 """`whir_mlx.Whir`: what users hand in, what comes out, and what is refused.
 
-Statements are small (2^4 to 2^11 cells, 16 to 40 bits) so that a proof takes milliseconds; numbers against the crates are
-the business of tests/protocol and tests/interop.
+Statements are small (2^4 to 2^11 cells, 16 to 40 bits) so that a proof takes milliseconds; numbers against the crates
+are the business of tests/protocol and tests/interop.
 """
 
 import dataclasses
@@ -436,7 +436,7 @@ def test_wrong_points(proved, points, error):
 
 
 def test_json_and_files(proved, tmp_path):
-    pcs, commitment, _, proof = proved
+    _, commitment, _, proof = proved
     assert whir_mlx.from_plonky3_json(whir_mlx.to_plonky3_json(commitment, proof)) == (commitment, proof)
     with pytest.raises(ProofFormatError):
         whir_mlx.from_plonky3_json(whir_mlx.to_plonky3_json(commitment, proof) + "{}")
@@ -461,7 +461,9 @@ import whir_mlx, whir_mlx.field
 whir_mlx.field.P
 sys.exit("MLX was loaded" if "mlx.core" in sys.modules else 0)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PATH": "", "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"PATH": "", "PYTHONPATH": str(ROOT)}
+    )
     assert done.returncode == 0, done.stderr
 
 

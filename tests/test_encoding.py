@@ -13,7 +13,9 @@ DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8",
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_round_trip(dtype):
-    raw = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 256, 15 * np.dtype(dtype).itemsize, dtype=np.uint8)
+    raw = np.random.default_rng(0).integers(
+        0, 2 if dtype == "?" else 256, 15 * np.dtype(dtype).itemsize, dtype=np.uint8
+    )
     array = raw.view(dtype).reshape(3, 5)
     limbs = encode_bits(array)
     assert limbs.dtype == np.uint32 and limbs.shape == (15 * max(1, array.itemsize // 2),) and limbs.max() < 2**16

@@ -114,7 +114,12 @@ def test_hashes():
 
 
 def test_evaluate_against_the_oracle():
-    assert canonical(field.evaluate(words(range(1, 9)), words([[2, 0, 0, 0], [3, 0, 0, 0], [5, 0, 0, 0]]))) == [20, 0, 0, 0]
+    assert canonical(field.evaluate(words(range(1, 9)), words([[2, 0, 0, 0], [3, 0, 0, 0], [5, 0, 0, 0]]))) == [
+        20,
+        0,
+        0,
+        0,
+    ]
     evals, point = splitmix(1, 4 * 128).reshape(128, 4), splitmix(2, 28).reshape(7, 4)
     expected = evaluate([tuple(row) for row in evals.tolist()], [tuple(row) for row in point.tolist()])
     assert canonical(field.evaluate(words(evals), words(point))) == list(expected)
@@ -147,7 +152,7 @@ def test_merkle(kind, tree, cap_height):
         with pytest.raises(VerificationError):
             field.merkle_verify(cap, some_rows, digests, positions, **check)
     for outside in (32, -1, 2**31):
-        with pytest.raises(IndexError, match="indices must be in 0..31"):
+        with pytest.raises(IndexError, match=r"indices must be in 0\.\.31"):
             field.merkle_open(made, [0, outside])
     assert [part.shape[0] for part in field.merkle_open(made, [])] == [0, 0]
 
@@ -192,7 +197,9 @@ def _observed(x):
     return transcript
 
 
-@pytest.mark.parametrize("x", [[1, 2], np.array([1, 2]), np.array([1.0]), mx.array([1, 2]), mx.array([1.0]), None, "ab"])
+@pytest.mark.parametrize(
+    "x", [[1, 2], np.array([1, 2]), np.array([1.0]), mx.array([1, 2]), mx.array([1.0]), None, "ab"]
+)
 def test_other_kinds_are_refused(x):
     for function in (field.to_montgomery, field.inverse, field.sum, field.ntt, field.poseidon2):
         with pytest.raises(TypeError, match="uint32"):

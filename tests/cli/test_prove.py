@@ -100,7 +100,8 @@ def test_malformed_random_is_wrong_usage(out, text):
 
 
 @pytest.mark.parametrize(
-    "options", [("--fold", "x"), ("--fold", "2", "--fold-schedule", "2,2"), ("--soundness", "maybe"), ("--device", "tpu")]
+    "options",
+    [("--fold", "x"), ("--fold", "2", "--fold-schedule", "2,2"), ("--soundness", "maybe"), ("--device", "tpu")],
 )
 def test_wrong_usage(out, options):
     run("prove", "random:7", "-o", out, *options, code=2)

@@ -17,7 +17,7 @@ TARGETS = (
     pytest.param("cuda", marks=pytest.mark.cuda),
     pytest.param("metal", marks=pytest.mark.metal),
 )
-"""cpu-W: the fast build, W threads a vector (1: none). check: the check build with a Metal GPU's groups; check-cuda: with
+"""cpu-W: the fast build, W threads a vector (1: none). check: the check build, a Metal GPU's groups; check-cuda: with
 the last groups filled up as CUDA does, and other orders."""
 
 

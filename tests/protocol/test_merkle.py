@@ -30,8 +30,9 @@ def matrix(height: int, width: int) -> list[list[int]]:
 def opened(device, tree, indices) -> tuple[np.ndarray, np.ndarray]:
     """(rows, pruned siblings) on the host."""
     found = open_rows(device, tree, device.asarray(np.array(indices, np.uint32)))
-    groups = [device.numpy(group) for group in found.groups]
-    return device.numpy(found.rows), prune(tree.config.arity, np.array(indices, np.uint32), groups)
+    paths = device.numpy(found.paths)
+    assert paths.shape == (len(indices), len(tree.layers) - 1, 8 * tree.config.arity)
+    return device.numpy(found.rows), prune(tree.config.arity, np.array(indices, np.uint32), paths)
 
 
 @pytest.mark.parametrize("device_name", ["host", "numpy"])

@@ -34,7 +34,7 @@ def bench_against(
     threads: int | None,
     say: Callable[[str], None],
 ) -> Measured:
-    """Pairs, and per shape and size the median of their ratios. threads: of the crate (None: as many as `device` has)."""
+    """Pairs, and per shape and size the median of their ratios. threads: of the crate (None: as many as `device`)."""
     threads = threads or getattr(device, "threads", None) or available_cores()
     facts = machine_facts(device)
     facts["threads"] = threads
@@ -114,7 +114,9 @@ def _summary(rows: list[dict]) -> list[str]:
             continue
         cells += [milliseconds(row["ours_ms"]), milliseconds(row["crate_ms"]), ratio(row["ratio"])]
         cells += [milliseconds(row["ours_verify_ms"]), milliseconds(row["crate_verify_ms"])]
-        body.append([*cells, *(megabytes(row[f"{side}_peak_bytes"]) for side in ("ours", "crate")), str(row["proof_bytes"])])
+        body.append(
+            [*cells, *(megabytes(row[f"{side}_peak_bytes"]) for side in ("ours", "crate")), str(row["proof_bytes"])]
+        )
     lines = render(header, body)
     lines += ["", *(f"{row['shape']} 2^{row['n']} refused: {row['refused']}" for row in rows if "refused" in row)]
     return lines

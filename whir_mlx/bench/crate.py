@@ -1,4 +1,4 @@
-"""The published Rust crate p3-whir 0.8.0, timed by its driver (`tests/interop` of a checkout) in a process beside this one."""
+"""The published Rust crate p3-whir 0.8.0, timed by its driver (`tests/interop` of a checkout) in its own process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def crate_binary(folder: str | None = None, binary: str | None = None) -> Path:
     driver = Path(folder) if folder is not None else Path(__file__).parents[2] / "tests" / "interop"
     text = driver / "crate.py"
     if not text.is_file():
-        raise FileNotFoundError(f"no crate.py in {driver}; give --crate CHECKOUT/tests/interop or --crate-binary PROGRAM")
+        raise FileNotFoundError(f"no crate.py in {driver}; give --crate FOLDER or --crate-binary PROGRAM")
     spec = importlib.util.spec_from_file_location("whir_interop_crate", text)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -60,8 +60,8 @@ class CrateProcess:
         self._stop()
 
     def bench(self, statement: Statement, seed: int, *, runs: int, threads: int, run_limit_s: float = 300.0) -> dict:
-        """Milliseconds of `runs` warm runs on `threads` threads: lists `commit`, `open`, `verify`, `total`; `peak_bytes`;
-        `lanes`, the elements a vector of its build.
+        """Milliseconds of `runs` warm runs on `threads` threads: lists `commit`, `open`, `verify` and `total`; and
+        `peak_bytes`, and `lanes`, the elements a vector of its build.
 
         One more run comes first and does not count. `run_limit_s`: for one run. Raises CrateRefused and CrateTimeout.
         """

@@ -39,8 +39,8 @@ def peak_bytes(device: Device, statement: Statement, seed: int = 0) -> int | Non
     environment = dict(os.environ)
     if hasattr(device, "threads"):
         environment["WHIR_MLX_THREADS"] = str(device.threads)
-    root = str(Path(__file__).parents[2])
-    environment["PYTHONPATH"] = os.pathsep.join([root, environment["PYTHONPATH"]] if "PYTHONPATH" in environment else [root])
+    path = [str(Path(__file__).parents[2]), *filter(None, [environment.get("PYTHONPATH")])]
+    environment["PYTHONPATH"] = os.pathsep.join(path)
     done = subprocess.run(
         [sys.executable, "-m", "whir_mlx.bench.memory", json.dumps(request)],
         env=environment,

@@ -10,7 +10,7 @@ from whir_mlx.bench.machine import host_device
 from whir_mlx.bench.shapes import Statement
 from whir_mlx.kernels.device import Device
 from whir_mlx.protocol.proof import Commitment, Proof, size_bytes
-from whir_mlx.protocol.prover import commit_tables, open_proof, read_commitment
+from whir_mlx.protocol.prover import ProverData, commit_tables, open_proof, read_commitment
 from whir_mlx.protocol.verifier import verify_proof
 from whir_mlx.splitmix import splitmix
 
@@ -41,7 +41,7 @@ class ProofTimes:
 class Prover:
     """One statement with its data on the device, ready to be proved again and again.
 
-    Data: entry i is `splitmix(seed, i)`, as in every other tool. With `check`, `verify` is what decides that times count.
+    Data: entry i is `splitmix(seed, i)`, as in every other tool.
     """
 
     def __init__(self, device: Device, statement: Statement, seed: int = 0):
@@ -50,8 +50,8 @@ class Prover:
         device.evaluate(*self.tables)
         self._verifier = host_device()
 
-    def prove(self) -> tuple[Commitment | None, Proof, float, float]:
-        """One proof: a function's worth of (data, proof, milliseconds of commit, of open)."""
+    def prove(self) -> tuple[ProverData, Proof, float, float]:
+        """One proof: (prover's data, proof, milliseconds of commit, of open)."""
         choices = self.statement.choices
         start = time.perf_counter()
         data = commit_tables(self.device, choices.layout, choices.config, choices.tree, self.tables)

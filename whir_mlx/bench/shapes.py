@@ -18,7 +18,7 @@ _CRATE_NAMES = {"capacity": "CapacityBound", "johnson": "JohnsonBound", "unique"
 
 @dataclass(frozen=True)
 class Shape:
-    """Parameters but for the size. `reduction`: by how many bits the first round's domain shrinks, at most a whole fold."""
+    """Parameters but for the size. `reduction`: bits by which the first round's domain shrinks, at most a fold."""
 
     name: str
     soundness: str
@@ -82,7 +82,7 @@ SHAPES = {
     "J": Shape("J", "johnson", 100, 20),
     "U": Shape("U", "unique", 100, 20),
 }
-"""S: what GPU provers publish (conjectured). J and U: the defaults, proven up to the Johnson bound and unique decoding."""
+"""S: what GPU provers publish (conjectured). J and U: the defaults, proven, by Johnson bound and unique decoding."""
 
 
 def article_grid(logs: tuple[int, ...]) -> Iterator[tuple[int, Shape]]:

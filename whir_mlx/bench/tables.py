@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["megabytes", "milliseconds", "percent", "rate", "ratio", "render"]
+__all__ = ["megabytes", "milliseconds", "percent", "rate", "ratio", "refusals", "render"]
 
 
 def render(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -15,6 +15,12 @@ def render(header: list[str], rows: list[list[str]]) -> list[str]:
 
     rule = "|" + "|".join("-" * (w + 1) + (":" if i else "-") for i, w in enumerate(widths)) + "|"
     return [line(header), rule, *map(line, rows)]
+
+
+def refusals(rows: list[dict]) -> list[str]:
+    """Lines to put below a table: why some of its rows (shape, n) have no numbers."""
+    lines = [f"{row['shape']} 2^{row['n']} refused: {row['refused']}" for row in rows if "refused" in row]
+    return ["", *lines] if lines else []
 
 
 def milliseconds(value: float | None) -> str:

@@ -9,7 +9,7 @@ from whir_mlx.bench.memory import peak_bytes
 from whir_mlx.bench.proofs import Prover, median
 from whir_mlx.bench.results import Measured
 from whir_mlx.bench.shapes import SHAPES
-from whir_mlx.bench.tables import megabytes, milliseconds, render
+from whir_mlx.bench.tables import megabytes, milliseconds, refusals, render
 from whir_mlx.errors import ParameterError
 from whir_mlx.kernels.device import Device
 
@@ -19,7 +19,7 @@ __all__ = ["bench_proofs"]
 def bench_proofs(
     device: Device, shapes: tuple[str, ...], logs: tuple[int, ...], *, runs: int, seeds: int, say: Callable[[str], None]
 ) -> Measured:
-    """Every shape at every size, over `seeds` data seeds (grinding is luck); the median is over all runs of all seeds."""
+    """Every shape at every size, over `seeds` data seeds (grinding is luck); medians are over all runs of all seeds."""
     facts = machine_facts(device)
     facts["threads"] = getattr(device, "threads", None)
     rows = []
@@ -33,9 +33,7 @@ def bench_proofs(
                 row["refused"] = str(error)
             rows.append(row)
     header = ["shape", "n", "commit + open ms", "min", "max", "first ms", "verify ms", "peak MB", "proof bytes"]
-    body = [_cells(row) for row in rows]
-    lines = render(header, body)
-    lines += ["", *(f"{row['shape']} 2^{row['n']} refused: {row['refused']}" for row in rows if "refused" in row)]
+    lines = render(header, [_cells(row) for row in rows]) + refusals(rows)
     title = f"commit + open, warm, median of {runs} runs for each of {seeds} data seeds"
     return Measured("proofs", facts, {"runs": runs, "seeds": seeds, "rows": rows}, [(title, lines)])
 

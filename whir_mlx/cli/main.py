@@ -3,6 +3,7 @@
 import click
 
 from whir_mlx import __version__
+from whir_mlx.cli.bench import bench
 from whir_mlx.cli.convert import convert
 from whir_mlx.cli.info import info
 from whir_mlx.cli.plan import plan
@@ -21,5 +22,5 @@ def main() -> None:
     """
 
 
-for command in (prove, verify, convert, info, plan):
+for command in (prove, verify, convert, info, plan, bench):
     main.add_command(command)

@@ -62,10 +62,7 @@ def merkle_open(tree: MerkleTree, indices: Sequence[int]):
         raise IndexError(f"indices must be in 0..{tree.height - 1}, got {int(positions[outside.argmax()])}")
     device = tree._edge.device
     opened = protocol_merkle.open_rows(device, tree._tree, device.asarray(positions.astype(np.uint32)))
-    groups = [device.numpy(group) for group in opened.groups]
-    if len(positions) == 0:
-        groups = []
-    siblings = protocol_merkle.prune(tree.config.arity, positions, groups)
+    siblings = protocol_merkle.prune(tree.config.arity, positions, device.numpy(opened.paths))
     return tree._edge.leave(opened.rows), tree._edge.leave(device.asarray(siblings))
 
 

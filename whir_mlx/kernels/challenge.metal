@@ -75,7 +75,7 @@ kernel void challenge(
     }
   }
   ROLLED_LOOP
-  for (int missing = max(drawn - wanted, 0); missing < total - wanted; missing++) {
+  for (int missing = drawn > wanted ? drawn - wanted : 0; missing < total - wanted; missing++) {
     STORE_IF(lane == uint(0), indices, uint(missing), uint(0));
   }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .concatenate import concatenate
 from .device import Device
+from .dispatch_limits import dispatch_windows
 from .operation import check_shape, operation
 from .poseidon2 import PERMUTATION_COST
 
@@ -22,12 +24,16 @@ def compress(device: Device, nodes, *, arity: int):
     count = nodes.shape[0] // arity
     if count == 0:
         return nodes
-    return device.launch(
-        "compress",
-        (count,),
-        [nodes],
-        [(count, 8)],
-        grid=(count, 1, 1),
-        values={"WIDTH": 8 * arity},
-        cost=PERMUTATION_COST[8 * arity] * count,
-    )[0]
+    cost = PERMUTATION_COST[8 * arity]
+    parts = []
+    for first, end in dispatch_windows(device, count, cost / PERMUTATION_COST[16]):
+        parts += device.launch(
+            "compress",
+            (end - first,),
+            [nodes if end - first == count else nodes[first * arity : end * arity]],
+            [(end - first, 8)],
+            grid=(end - first, 1, 1),
+            values={"WIDTH": 8 * arity},
+            cost=cost * (end - first),
+        )
+    return parts[0] if len(parts) == 1 else concatenate(device, parts)

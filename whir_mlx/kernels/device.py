@@ -33,7 +33,7 @@ class Device:
         # Threads of a SIMD group, as far as a kernel that works by SIMD groups must know.
         self.simd_width = 32
         # Independent threads that fill the device; a search runs on this many.
-        self.search_threads = 1 << 18
+        self.search_threads = 1 << 16
         # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
         self.vector_lanes = 1
 

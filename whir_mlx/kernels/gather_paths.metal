@@ -1,6 +1,6 @@
 // out[q, l, :] = the group of siblings of layer l that lies on the path of query q: words [g W, (g + 1) W) of layer l, where
 // g = indices[q] >> (l + 1) log_arity and W = 8 * arity.
-// size: [log_arity, layers]. indices: (Q,) plain integers. layer0 .. layer23: (nodes, 8) digests, lowest first (any array past
+// size: [log_arity, layers]. indices: (Q,) plain integers. layer0 .. layer26: (nodes, 8) digests, lowest first (any array past
 // the last one). out: (Q, layers, W). Grid: (W, layers, Q) threads.
 
 #define PATH_LAYER(number) \
@@ -33,7 +33,10 @@ kernel void gather_paths(
     const device uint* layer21 [[buffer(23)]],
     const device uint* layer22 [[buffer(24)]],
     const device uint* layer23 [[buffer(25)]],
-    device uint* out [[buffer(26)]],
+    const device uint* layer24 [[buffer(26)]],
+    const device uint* layer25 [[buffer(27)]],
+    const device uint* layer26 [[buffer(28)]],
+    device uint* out [[buffer(29)]],
     uint3 thread_position_in_grid [[thread_position_in_grid]]) {
   int log_arity = int(size[0]), layers = int(size[1]);
   int width = 8 << log_arity;
@@ -68,4 +71,7 @@ kernel void gather_paths(
   PATH_LAYER(21)
   PATH_LAYER(22)
   PATH_LAYER(23)
+  PATH_LAYER(24)
+  PATH_LAYER(25)
+  PATH_LAYER(26)
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .device import Device
 from .operation import check_shape, operation
 
-MAX_LAYERS = 24
+MAX_LAYERS = 27
 
 
 @operation
@@ -14,7 +14,7 @@ def gather_paths(device: Device, layers: list, indices, *, arity: int):
     indices: (Q,) plain integers below the number of leaves (not checked here).
 
     Returns (Q, L, 8 * arity): at (q, l) the group of layer l that holds the query's node. Raises ValueError for an arity
-    other than 2 or 4 and for more than 24 layers. Source: p3-merkle-tree 0.8.0 (`mmcs/mod.rs`).
+    other than 2 or 4 and for more than 27 layers (a folded domain has at most 2^27 rows). Source: p3-merkle-tree 0.8.0 (`mmcs/mod.rs`).
     """
     if arity not in (2, 4):
         raise ValueError(f"arity must be 2 or 4, got {arity}")

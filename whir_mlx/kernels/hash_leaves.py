@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .concatenate import concatenate
 from .device import Device
+from .dispatch_limits import dispatch_windows
 from .operation import check_shape, operation
 from .poseidon2 import PERMUTATION_COST
 
@@ -18,12 +20,20 @@ def hash_leaves(device: Device, rows):
     count, width = rows.shape
     if count < 4 or count % 4 or width < 1:
         raise ValueError(f"rows must be a positive multiple of 4 rows of at least one word, got shape {tuple(rows.shape)}")
-    return device.launch(
-        "hash_leaves",
-        (count // 4, width),
-        [rows],
-        [(count, 8), (count // 2, 8), (count // 4, 8)],
-        grid=(count // 4, 1, 1),
-        values={"WIDTH": 16},
-        cost=PERMUTATION_COST[16] * count * (0.75 + -(-width // 8)),
-    )
+    # Four rows a thread, and the three nodes above them.
+    permutations = 4 * -(-width // 8) + 3
+    parts = []
+    for first, end in dispatch_windows(device, count // 4, permutations):
+        threads = end - first
+        parts.append(
+            device.launch(
+                "hash_leaves",
+                (threads, width),
+                [rows if 4 * threads == count else rows[4 * first : 4 * end]],
+                [(4 * threads, 8), (2 * threads, 8), (threads, 8)],
+                grid=(threads, 1, 1),
+                values={"WIDTH": 16},
+                cost=PERMUTATION_COST[16] * threads * permutations,
+            )
+        )
+    return parts[0] if len(parts) == 1 else [concatenate(device, list(layer)) for layer in zip(*parts)]

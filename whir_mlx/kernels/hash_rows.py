@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .concatenate import concatenate
 from .device import Device
+from .dispatch_limits import dispatch_windows
 from .operation import check_shape, operation
 from .poseidon2 import PERMUTATION_COST
 
@@ -22,12 +24,16 @@ def hash_rows(device: Device, rows, *, rate: int):
     count, width = rows.shape
     if count == 0 or width == 0:
         return device.asarray(np.zeros((count, 8), np.uint32))
-    return device.launch(
-        "hash_rows",
-        (count, width),
-        [rows],
-        [(count, 8)],
-        grid=(count, 1, 1),
-        values={"WIDTH": rate + 8},
-        cost=PERMUTATION_COST[rate + 8] * count * -(-width // rate),
-    )[0]
+    cost = PERMUTATION_COST[rate + 8] * -(-width // rate)
+    parts = []
+    for first, end in dispatch_windows(device, count, cost / PERMUTATION_COST[16]):
+        parts += device.launch(
+            "hash_rows",
+            (end - first, width),
+            [rows if end - first == count else rows[first:end]],
+            [(end - first, 8)],
+            grid=(end - first, 1, 1),
+            values={"WIDTH": rate + 8},
+            cost=cost * (end - first),
+        )
+    return parts[0] if len(parts) == 1 else concatenate(device, parts)

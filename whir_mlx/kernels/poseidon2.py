@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..field.poseidon2_constants import WIDTHS
+from .concatenate import concatenate
 from .device import Device
+from .dispatch_limits import dispatch_windows
 from .operation import check_shape, operation
 
 PERMUTATION_COST = {16: 250.0, 24: 500.0, 32: 800.0}
@@ -22,12 +24,16 @@ def poseidon2(device: Device, states):
         raise ValueError(f"states must have rows of 16, 24 or 32 words, got {width}")
     if count == 0:
         return states
-    return device.launch(
-        "poseidon2",
-        (count,),
-        [states],
-        [(count, width)],
-        grid=(count, 1, 1),
-        values={"WIDTH": width},
-        cost=PERMUTATION_COST[width] * count,
-    )[0]
+    cost = PERMUTATION_COST[width]
+    parts = []
+    for first, end in dispatch_windows(device, count, cost / PERMUTATION_COST[16]):
+        parts += device.launch(
+            "poseidon2",
+            (end - first,),
+            [states if end - first == count else states[first:end]],
+            [(end - first, width)],
+            grid=(end - first, 1, 1),
+            values={"WIDTH": width},
+            cost=cost * (end - first),
+        )
+    return parts[0] if len(parts) == 1 else concatenate(device, parts)

@@ -38,10 +38,12 @@ class Readback:
     def flat(self):
         """All registered words as one device array, canonical: the Montgomery ones converted, then the plain ones."""
         device = self._device
-        parts = []
-        if self._pools[0]:
-            parts.append(from_montgomery(device, concatenate(device, self._pools[0])))
-        parts += self._pools[1]
+        parts, pools = [], self._pools
+        # A kept program must not keep its trace's arrays; `split` needs none of them.
+        self._pools = ([], [])
+        if pools[0]:
+            parts.append(from_montgomery(device, concatenate(device, pools[0])))
+        parts += pools[1]
         if not parts:
             return device.asarray(np.zeros(0, np.uint32))
         return parts[0] if len(parts) == 1 else concatenate(device, parts)

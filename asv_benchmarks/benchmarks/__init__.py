@@ -1,0 +1,1 @@
+"""Benchmarks by kernel, by whole proof and by start-up, with the device as a parameter; see docs/benchmarks.md."""
