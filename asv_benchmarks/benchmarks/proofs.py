@@ -20,7 +20,9 @@ def ready(device, shape, n):
         pcs = Whir.from_choices(SHAPES[shape].statement(n).choices, device=usable(device))
         evals = np.random.default_rng(11).integers(0, P, 1 << n, dtype=np.uint32)
         commitment, data = pcs.commit(evals)
-        _READY[key] = pcs, evals, commitment, pcs.open(data)
+        proof = pcs.open(data)
+        pcs.verify(commitment, proof)
+        _READY[key] = pcs, evals, commitment, proof
     return _READY[key]
 
 

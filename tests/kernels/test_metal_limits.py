@@ -65,9 +65,6 @@ def test_sizes_past_2_31_are_refused(log_rows):
         device.launch("montgomery", (1,), [], [(1 << log_rows, 1 << (31 - log_rows))], grid=(1, 1, 1), values={"TO_MONTGOMERY": 1})
 
 
-def test_index_arithmetic_past_2_31_bytes():
-    """Offsets count 4-byte words: the largest of 2^31 - 1 words lies past 2^31 bytes, and its number still fits an int.
-
     No allowed array has a word that `int` arithmetic of a kernel cannot number; the clang parse sees to it that indices are
     uint or int (Metal widens them to 64-bit addresses).
     """

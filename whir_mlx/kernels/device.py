@@ -144,20 +144,49 @@ def _make(name: str) -> Device:
     return GpuDevice(name)
 
 
-def get_device(name: str | Device = "auto") -> Device:
+def get_device(name: str | Device = "auto", *, check: bool = True) -> Device:
     """The device called `name`, made at first use and kept.
 
     name: "auto" | "metal" | "cuda" | "cpu" | "numpy", or a `Device`. "auto" takes `WHIR_MLX_DEVICE`, else a GPU that MLX
     can use, else the CPU target, else NumPy (with a warning: it is some hundred times slower).
-    Raises `ValueError` for another name and `DeviceError` where the device is missing.
+    check: let a GPU give a few known answers before its first use in a process (`WHIR_MLX_SELFTEST=0` turns that off). One
+    that gets them wrong is replaced by the CPU, with a warning, where "auto" chose it.
+    Raises `ValueError` for another name and `DeviceError` where the device is missing or, named, fails its check.
     """
     if isinstance(name, Device):
         return name
-    if name == "auto":
-        name = os.environ.get("WHIR_MLX_DEVICE") or _best()
+    named = name if name != "auto" else os.environ.get("WHIR_MLX_DEVICE")
+    name = named or _best()
     if name not in NAMES:
         raise ValueError(f"device must be one of auto, {', '.join(NAMES)}, got {name!r}")
-    return _make(name)
+    fault = _fault(name) if check and name in ("metal", "cuda") else None
+    if fault is None:
+        return _make(name)
+    if named:
+        raise DeviceError(f"device {name!r} fails its self-test ({_REPORT}): {fault}")
+    _warn_of_fault(name, fault)
+    return _make("cpu" if cpu.available() else "numpy")
+
+
+_REPORT = "`whir-mlx selftest` says more; WHIR_MLX_SELFTEST=0 uses the device all the same"
+
+
+@lru_cache(maxsize=None)
+def _fault(name: str) -> str | None:
+    """What a GPU gets wrong (`quick_check`), found out once a process; None where nothing, or where the check is off."""
+    if os.environ.get("WHIR_MLX_SELFTEST") == "0":
+        return None
+    from .quick_check import quick_check
+
+    return quick_check(_make(name))
+
+
+@lru_cache(maxsize=None)
+def _warn_of_fault(name: str, fault: str) -> None:
+    import warnings
+
+    text = f"the GPU ({name}) fails its self-test and is not used ({_REPORT}): {fault}"
+    warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 @lru_cache(maxsize=None)
