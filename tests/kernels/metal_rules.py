@@ -70,21 +70,30 @@ def broken_rules(text: str) -> list[str]:
     found: list[str] = []
     calls: dict[str, set[str]] = {}
     names: dict[str, str] = {}
+    first: dict[str, str] = {}
     for top in declarations:
         for node in _nodes(top):
             found += _kind_rules(node)
             if node["kind"] in ("FunctionDecl", "CXXMethodDecl"):
-                names[node["id"]] = node["name"]
-                calls[node["id"]] = {
-                    child["referencedDecl"]["id"] for child in _nodes(node)
-                    if child["kind"] == "DeclRefExpr" and child["referencedDecl"]["kind"] in ("FunctionDecl", "CXXMethodDecl")
-                } | {child["referencedMemberDecl"] for child in _nodes(node) if "referencedMemberDecl" in child}  # fmt: skip
+                # A definition may follow a declaration that others call.
+                function = first[node["id"]] = first.get(node.get("previousDecl"), node["id"])
+                names[function] = node["name"]
+                calls.setdefault(function, set()).update(_called(node))
+    calls = {function: {first.get(other, other) for other in called} for function, called in calls.items()}
     found += [f"{names[function]} calls itself, perhaps by way of others" for function in calls if _reaches(calls, function)]
     taken = preamble_names() | METAL_WORDS | _declared(language)
     # A kernel's own name reaches Metal only with MLX's prefix and hash.
     own = {node["name"] for node in declarations if node.get("name") and not node.get("isImplicit")}
     found += [f"the name {name} is Metal's or the preamble's" for name in sorted(own & taken)]
     return list(dict.fromkeys(found))
+
+
+def _called(function: dict) -> Iterator[str]:
+    for node in _nodes(function):
+        if node["kind"] == "DeclRefExpr" and node["referencedDecl"]["kind"] in ("FunctionDecl", "CXXMethodDecl"):
+            yield node["referencedDecl"]["id"]
+        elif "referencedMemberDecl" in node:
+            yield node["referencedMemberDecl"]
 
 
 def _declared(language: list[dict]) -> set[str]:

@@ -87,14 +87,13 @@ def _ours(device: Device, statement: Statement, runs: int) -> dict:
     available = None if device.lazy else available_memory()
     if available is not None and needed > available:
         return {"refused": f"would take about {size_text(needed)}; {size_text(available)} are available"}
+    _release(device)
     try:
         prover = Prover(device, statement)
         first = prover.times(1, verify=False)
         times = prover.times(1 if first.total[0] > _LONG_MS else runs)
     except (WhirError, ValueError, RuntimeError, MemoryError) as error:
         return {"refused": f"{type(error).__name__}: {error}"[:300]}
-    finally:
-        _release(device)
     return {
         "ms": median(times.total),
         "first_ms": round(first.first, 3),
@@ -104,7 +103,7 @@ def _ours(device: Device, statement: Statement, runs: int) -> dict:
 
 
 def _release(device: Device) -> None:
-    """Gives back what MLX keeps for reuse: the next configuration is of another size."""
+    """Gives back what MLX keeps for reuse from the configuration before, which had other sizes."""
     if device.lazy:
         import mlx.core as mx
 

@@ -6,15 +6,15 @@ import html
 import os
 
 from whir_mlx.atomic import write_atomic
-from whir_mlx.bench.stages import GLUE, Profile
+from whir_mlx.bench.stages import GLUE, WATCHING, Profile
 from whir_mlx.bench.tables import milliseconds, percent
 from whir_mlx.bench.work import STAGES, stage_of
 
 __all__ = ["check_picture", "write_picture"]
 
 # Colours that stay apart for the colour-blind (Okabe and Ito), then greys.
-_PALETTE = "#0072b2 #d55e00 #e69f00 #009e73 #56b4e9 #cc79a7 #f0e442 #7f3b08 #8073ac #666666 #d0d0d0"
-_COLOURS = dict(zip((*STAGES, GLUE), _PALETTE.split(), strict=True))
+_PALETTE = "#0072b2 #d55e00 #e69f00 #009e73 #56b4e9 #cc79a7 #f0e442 #7f3b08 #8073ac #666666 #f0f0f0 #d0d0d0"
+_COLOURS = dict(zip((*STAGES, WATCHING, GLUE), _PALETTE.split(), strict=True))
 _WIDTH, _LANE, _BAR = 1100, 16, 34
 
 
@@ -57,7 +57,7 @@ def _page(profiles: list[tuple[str, Profile]], heading: list[str]) -> str:
 
 
 def _svg(profile: Profile) -> str:
-    names = [name for name, *_ in _shares(profile) if name != GLUE]
+    names = [name for name, *_ in _shares(profile) if name not in (WATCHING, GLUE)]
     shapes, x = [], 0.0
     for name, ms, share in _shares(profile):
         shapes.append(_rectangle(x, 0, share * _WIDTH, _BAR, name, f"{name}: {milliseconds(ms)} ms, {percent(share)}"))
@@ -109,7 +109,7 @@ def _draw(path: str, profiles: list[tuple[str, Profile]], heading: list[str]) ->
         bar.invert_yaxis()
         bar.set_xlabel("ms in all")
         bar.set_title(f"{title}: {milliseconds(profile.plain_ms)} ms ({milliseconds(profile.instrumented_ms)} watched)")
-        names = [name for name in names if name != GLUE]
+        names = [name for name in names if name not in (WATCHING, GLUE)]
         for launch in profile.launches:
             stage = stage_of(launch.kernel)
             span = [(launch.start_ms, max(launch.ms, profile.instrumented_ms / 2000))]

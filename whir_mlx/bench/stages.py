@@ -1,8 +1,9 @@
 """`whir-mlx bench --stages`: where the time of one proof goes.
 
 A copy of the device times every launch. On a lazy device each launch is then computed at once, inputs first, so kernels
-do not overlap and each pays a round trip (`sync_ms`, measured beside); the time of the proof as it really runs stands
-beside the sum. What no launch accounts for is glue: Python, NumPy, and on lazy devices MLX's own small kernels.
+do not overlap and each pays a round trip (`sync_ms`, measured beside and taken off: the row "watching"). On CUDA with
+PyTorch at hand, kernel times come from the driver's records of the proof as it really runs, and nothing is taken off.
+What no launch accounts for is glue: Python, NumPy, waiting, and on watched lazy devices MLX's own small kernels.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from whir_mlx.bench.cuda_trace import trace_kernels
 from whir_mlx.bench.limits import Limits, measure_limits
 from whir_mlx.bench.machine import machine_facts
 from whir_mlx.bench.proofs import Prover, median
@@ -24,9 +26,9 @@ from whir_mlx.bench.work import STAGES, launch_bytes, permutations, products_of_
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.montgomery import to_montgomery
 
-__all__ = ["GLUE", "Launch", "Profile", "bench_stages", "profile_proof"]
+__all__ = ["GLUE", "WATCHING", "Launch", "Profile", "bench_stages", "profile_proof"]
 
-GLUE = "glue"
+GLUE, WATCHING = "glue", "watching"
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,15 @@ class Launch:
 
 @dataclass(frozen=True)
 class Profile:
-    """launches in order; instrumented_ms: the same proof's whole time; plain_ms: median without instruments;
-    sync_ms: what evaluating one launch by itself adds; grind_permutations: of the witnesses that were found."""
+    """launches in order; instrumented_ms: the same proof's whole time; plain_ms: median without instruments.
+
+    method: "launches" (each computed as it is launched), "watched" (the same on a lazy device, less the round trips) or
+    "traced" (the driver's records). sync_ms: what evaluating one launch by itself adds, 0 where nothing was taken off.
+    grind_permutations: of the witnesses that were found.
+    """
 
     launches: tuple[Launch, ...]
+    method: str
     instrumented_ms: float
     plain_ms: float
     sync_ms: float
@@ -67,9 +74,11 @@ class Profile:
             found["grind"]["permutations"] = self.grind_permutations
             found["grind"]["products"] = self.grind_permutations * products_of_permutation(16)
         ordered = {name: found[name] for name in STAGES if name in found}
-        glue = _empty()
-        glue["ms"] = max(0.0, self.instrumented_ms - sum(launch.ms for launch in self.launches))
-        return {**ordered, GLUE: glue}
+        rest = max(0.0, self.instrumented_ms - sum(launch.ms for launch in self.launches))
+        watching = min(rest, self.sync_ms * len(self.launches))
+        if watching:
+            ordered[WATCHING] = {**_empty(), "ms": watching}
+        return {**ordered, GLUE: {**_empty(), "ms": rest - watching}}
 
     def kernels(self) -> dict[str, dict]:
         """Per kernel, the longest first: ms, launches, bytes."""
@@ -108,7 +117,7 @@ class _Recorder:
                 1e3 * seconds,
                 permutations(name, inputs, outputs, values),
                 values.get("WIDTH", 16),
-                launch_bytes(inputs, outputs),
+                launch_bytes(name, inputs, outputs),
             )
         )
         return results
@@ -130,7 +139,27 @@ def profile_proof(device: Device, statement: Statement, *, seed: int = 0, runs: 
         if run:  # the first makes tables that are kept
             found.append((commit + opened, tuple(recorder.launches)))
     whole, launches = sorted(found, key=lambda entry: entry[0])[len(found) // 2]
-    return Profile(launches, whole, median(plain.total), _sync_ms(device), _grind_permutations(proof))
+    method, sync = "launches", 0.0
+    traced = trace_kernels(Prover(device, statement, seed).prove) if device.name == "cuda" else None
+    if traced is not None:
+        method, whole, launches = "traced", traced[0], _with_work(traced[1], launches)
+    elif device.lazy:
+        method, sync = "watched", _sync_ms(device)
+        launches = tuple(replace(launch, ms=max(0.0, launch.ms - sync)) for launch in launches)
+    return Profile(launches, method, whole, median(plain.total), sync, _grind_permutations(proof))
+
+
+def _with_work(traced: list[tuple[str, float, float]], watched: tuple[Launch, ...]) -> tuple[Launch, ...]:
+    """Traced kernels with the work of the watched launches of the same name, one by one."""
+    waiting: dict[str, list[Launch]] = {}
+    for launch in reversed(watched):
+        waiting.setdefault(launch.kernel, []).append(launch)
+    launches = []
+    for name, start, ms in traced:
+        same = waiting.get(name)
+        work = same.pop() if same else Launch(name, 0.0, 0.0, 0, 16, 0)
+        launches.append(replace(work, start_ms=start, ms=ms))
+    return tuple(launches)
 
 
 def _sync_ms(device: Device) -> float:
@@ -204,13 +233,12 @@ def stage_lines(device: Device, profile: Profile, limits: Limits) -> list[str]:
         moved = row["bytes"] / seconds if seconds and row["bytes"] else None
         body.append([*cells, rate(moved), percent(moved / limits.bytes if moved else None)])
     lines = render(header, body)
-    count = len(profile.launches)
     lines += ["", f"sum {milliseconds(total)} ms with instruments, {milliseconds(profile.plain_ms)} ms without"]
-    if device.lazy:
-        lines.append(
-            f"each of {count} launches was computed by itself: some {1e3 * profile.sync_ms:.0f} us each, "
-            f"{milliseconds(count * profile.sync_ms)} ms together, are the price of watching"
-        )
+    if profile.method == "traced":
+        lines.append("kernel times are the driver's records of the proof as it runs; kernels may overlap")
+    if profile.method == "watched":
+        price = f"{1e3 * profile.sync_ms:.0f} us, what a launch of next to nothing takes, is taken off each"
+        lines.append(f"each of {len(profile.launches)} launches was computed by itself; the price of watching, {price}")
     products = rate(limits.products, "Montgomery products/s") if limits.products else "products not measured"
     lines.append(f"limits: {products}, copy {rate(limits.bytes, 'bytes/s')} (read + written)")
     kernels = [

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from whir_mlx.bench.machine import machine_facts
 from whir_mlx.bench.results import Measured
 from whir_mlx.bench.tables import percent, rate, render
 from whir_mlx.bench.work import products_of_permutation
+from whir_mlx.choices import MAX_LOG_WORDS
 from whir_mlx.cli.hardware import available_memory
 from whir_mlx.field.constants import P
 from whir_mlx.field.poseidon2_constants import WIDTHS
@@ -31,9 +33,10 @@ from whir_mlx.kernels.sumcheck_round import sumcheck_round
 from whir_mlx.protocol.merkle import commit_rows
 from whir_mlx.protocol.merkle_config import tree_config
 
-__all__ = ["bench_kernels", "cases"]
+__all__ = ["bench_kernels", "cases", "default_cases"]
 
 HASH_LOGS = (10, 14, 18, 20, 22)
+GPU_HASH_LOGS = (10, 14, 18, 20, 22, 24, 26)
 NTT_LOGS = (16, 18, 20, 21, 22, 24, 26)
 TABLE_LOGS = (10, 16, 20, 22)
 GRIND_BITS = (16, 20)
@@ -63,9 +66,9 @@ class Case:
 
 def _words(device: Device, *shape: int):
     """Words below p on the device, cheaply made: random ones repeated."""
-    block = np.random.default_rng(5).integers(0, P, 1 << 16, dtype=np.uint32)
-    count = int(np.prod(shape))
-    array = device.asarray(np.resize(block, count).reshape(shape))
+    count = prod(shape)
+    block = device.asarray(np.random.default_rng(5).integers(0, P, min(count, 1 << 16), dtype=np.uint32))
+    array = device.array_module.tile(block, -(-count // block.shape[0]))[:count].reshape(shape)
     device.evaluate(array)
     return array
 
@@ -74,9 +77,10 @@ def cases(hash_logs=HASH_LOGS, ntt_logs=NTT_LOGS, table_logs=TABLE_LOGS, grind_b
     """Every case, by kernel and size."""
     for width in WIDTHS:
         for log in hash_logs:
-            yield _permutation_case(f"poseidon2 width {width}", log, width)
+            if width << log <= 1 << MAX_LOG_WORDS:
+                yield _permutation_case(f"poseidon2 width {width}", log, width)
     for log in hash_logs:
-        if log >= 2:
+        if 2 <= log and 16 << log <= 1 << MAX_LOG_WORDS:
             yield from _tree_cases(log)
     for log in ntt_logs:
         yield _ntt_case("ntt, 1 column", log, log, 1)
@@ -87,6 +91,11 @@ def cases(hash_logs=HASH_LOGS, ntt_logs=NTT_LOGS, table_logs=TABLE_LOGS, grind_b
     for bits in grind_bits:
         yield _grind_case(bits)
     yield Case("challenge, 8 in 4 out", 0, 1, "calls", 0, 0, 64, _make_challenge)
+
+
+def default_cases(device: Device) -> Iterator[Case]:
+    """Sizes that show the rise to full speed, and end where a run on such a device becomes long."""
+    return cases(GPU_HASH_LOGS if device.lazy else HASH_LOGS)
 
 
 def _permutation_case(name: str, log: int, width: int) -> Case:

@@ -70,9 +70,11 @@ def permutations(kernel: str, inputs: list, outputs: list[tuple[int, ...]], valu
     return count(inputs, outputs, values or {}) if count else 0
 
 
-def launch_bytes(inputs: list, outputs: list[tuple[int, ...]]) -> int:
-    """Bytes of a launch that reads each input once and writes each output once."""
-    return 4 * (sum(prod(x.shape) for x in inputs) + sum(prod(shape) for shape in outputs))
+def launch_bytes(kernel: str, inputs: list, outputs: list[tuple[int, ...]]) -> int:
+    """Bytes of a launch that reads each input once and writes each output once; gathers read what they write."""
+    written = sum(prod(shape) for shape in outputs)
+    read = written if kernel.startswith("gather") else sum(prod(x.shape) for x in inputs)
+    return 4 * (read + written)
 
 
 def products_of_permutation(width: int) -> int:

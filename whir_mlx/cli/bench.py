@@ -12,7 +12,7 @@ from whir_mlx.bench.picture import check_picture, write_picture
 from whir_mlx.bench.results import Measured, check_output, write
 from whir_mlx.bench.shapes import SHAPES
 from whir_mlx.bench.stages import bench_stages
-from whir_mlx.bench.throughput import bench_kernels, cases
+from whir_mlx.bench.throughput import bench_kernels, cases, default_cases
 from whir_mlx.bench.whole import bench_proofs
 from whir_mlx.cli.options import Integers, device_option
 from whir_mlx.cli.outputs import check_writable
@@ -82,7 +82,7 @@ def bench(shapes, logs, runs, seeds, threads, crate, crate_binary, budget, outpu
         program = _program(crate, crate_binary)
         measured = bench_against(**sizes, binary=program, runs=runs, seeds=seeds or 5, threads=threads, say=_say)
     elif mode == "kernels":
-        chosen = cases(logs, logs, logs) if logs else cases()
+        chosen = cases(logs, logs, logs) if logs else default_cases(device)
         measured = bench_kernels(device, chosen, runs=runs, say=_say)
     elif mode == "grid":
         program = _program(crate, crate_binary) if crate or crate_binary else None

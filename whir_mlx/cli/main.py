@@ -5,9 +5,11 @@ import click
 from whir_mlx import __version__
 from whir_mlx.cli.bench import bench
 from whir_mlx.cli.convert import convert
+from whir_mlx.cli.export_kernels import export_kernels
 from whir_mlx.cli.info import info
 from whir_mlx.cli.plan import plan
 from whir_mlx.cli.prove import prove
+from whir_mlx.cli.selftest import selftest
 from whir_mlx.cli.verify import verify
 
 __all__ = ["main"]
@@ -22,5 +24,5 @@ def main() -> None:
     """
 
 
-for command in (prove, verify, convert, info, plan, bench):
+for command in (prove, verify, convert, info, plan, bench, selftest, export_kernels):
     main.add_command(command)

@@ -14,11 +14,15 @@ from .operation import check_shape, operation, product
 MAX_INDEX_BITS = 27
 
 
+def table_words() -> list[int]:
+    """Constants of the cooperative permutation, see challenger.h: (157,) Montgomery words."""
+    rows = [*external_initial(16), *external_final(16), diagonal(16), internal(16)]
+    return [word % P * MONTY_ONE % P for row in rows for word in row]
+
+
 @lru_cache(maxsize=8)
 def _tables(device: Device):
-    """Constants of the cooperative permutation, see challenger.h."""
-    rows = [*external_initial(16), *external_final(16), diagonal(16), internal(16)]
-    words = device.asarray(np.array([word % P * MONTY_ONE % P for row in rows for word in row], np.uint32))
+    words = device.asarray(np.array(table_words(), np.uint32))
     device.evaluate(words)
     return words
 

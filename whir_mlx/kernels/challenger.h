@@ -27,7 +27,7 @@ KERNEL_FUNCTION uint challenger_external(uint x, uint lane) {
 }
 
 template <typename Tables>
-KERNEL_FUNCTION void challenger_permute(thread Challenger& c, Tables tables) {
+LARGE_FUNCTION void challenger_permute(thread Challenger& c, Tables tables) {
   uint s = challenger_external(c.s, c.lane);
   UNROLLED_LOOP
   for (int r = 0; r < 4; r++) s = challenger_external(field_add_pow7_each(s, c.external_rounds[r]), c.lane);

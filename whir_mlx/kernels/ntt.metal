@@ -17,6 +17,33 @@
 #include "butterfly.h"
 #include "ntt_tile.h"
 
+// Where lane `lane` of the group lies: its row offset in the sub-transform, and from which words to which.
+#if WIDE
+// Tile `place`: sub-transform place / stride at row offset place % stride.
+#define NTT_OFFSET int offset = place & (stride - 1);
+#define NTT_PLACE \
+  NTT_OFFSET \
+  int transform = place >> (log_span - levels); \
+  auto column = lane + block * lanes; \
+  auto x_base = column + offset * width; \
+  auto y_base = column + ((transform << log_span) + offset) * width; \
+  int first_row = place << levels;
+#else
+// With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
+// with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on.
+#define NTT_OFFSET \
+  uint word = lane + block * lanes; \
+  uint row_of_word = word / uint(width); \
+  uint offset = stride > 1 ? row_of_word : uint(0);
+#define NTT_PLACE \
+  NTT_OFFSET \
+  uint column = word - row_of_word * uint(width); \
+  uint transform = stride > 1 ? uint(place) : row_of_word; \
+  uint x_base = stride > 1 ? word : column; \
+  uint y_base = x_base + (transform << log_span) * uint(width); \
+  uint first_row = row_of_word << levels;
+#endif
+
 kernel void ntt(
     const constant uint* size [[buffer(0)]],
     const device uint* x [[buffer(1)]],
@@ -33,57 +60,53 @@ kernel void ntt(
   int place = int(threadgroup_position_in_grid.x) / blocks;
   int lane_step = int(threads_per_threadgroup.x);
 
+  int rows = 1 << levels;
+  int first_thread = int(thread_position_in_threadgroup.y), threads = int(threads_per_threadgroup.y);
+
+  for (int l0 = 0; l0 < lanes; l0 += lane_step) {
+    lane_index lane = thread_position_in_threadgroup.x + l0;
+    NTT_PLACE
+    // Later passes work in place on y's layout.
+    if (expand < 0) x_base = y_base;
+    auto frequency = expand > 0 ? reverse_index(transform, expand) : transform;
+    auto source = ntt_source(x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride);
+    for (int row = first_thread; row < rows; row += threads) tile[lane + row * lanes] = source.load(row);
+  }
+  GROUP_BARRIER();
+
   ROLLED_LOOP
   for (int taken = 0; taken < levels; taken += 4) {
     int remaining = levels - taken;
     int radix_bits = min(remaining, 4);
-    bool first = remaining == levels;
-    bool last = remaining == radix_bits;
     int step = 1 << (remaining - radix_bits);
     int butterflies = 1 << (levels - radix_bits);
     // g(log of this step's sub-span) as a power of g(log_rows): that sub-span has step * 2^radix_bits * stride rows.
     int twiddle_shift = log_rows - (log_span - levels + remaining);
+    // The last step of the last pass has sub-spans of one butterfly: every offset is 0.
+    bool twiddled = step * stride > 1;
     for (int l0 = 0; l0 < lanes; l0 += lane_step) {
       lane_index lane = thread_position_in_threadgroup.x + l0;
-#if WIDE
-      // Tile `place`: sub-transform place / stride at row offset place % stride.
-      int offset = place & (stride - 1);
-      int transform = place >> (log_span - levels);
-      auto column = lane + block * lanes;
-      auto x_base = column + offset * width;
-      auto y_base = column + ((transform << log_span) + offset) * width;
-      int first_row = place << levels;
-#else
-      // With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
-      // with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on.
-      uint word = lane + block * lanes;
-      uint row = word / uint(width);
-      uint column = word - row * uint(width);
-      uint offset = stride > 1 ? row : uint(0);
-      uint transform = stride > 1 ? uint(place) : row;
-      uint x_base = stride > 1 ? word : column;
-      uint y_base = x_base + (transform << log_span) * uint(width);
-      uint first_row = row << levels;
-#endif
-      // Later passes work in place on y's layout.
-      if (expand < 0) x_base = y_base;
-      auto frequency = expand > 0 ? reverse_index(transform, expand) : transform;
-      auto source = ntt_source(x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride);
-      auto sink = ntt_sink(
-          y, y_base, stride * width, stride == 1, first_row, column, log_rows, width, uint(size[7]), int(size[7]) != 0);
-      for (int b = int(thread_position_in_threadgroup.y); b < butterflies; b += int(threads_per_threadgroup.y)) {
-        NttStep at = {b, step, stride, twiddle_shift, lanes, first, last};
+      NTT_OFFSET
+      for (int b = first_thread; b < butterflies; b += threads) {
         if (radix_bits == 4) {
-          ntt_step<16>(at, source, sink, tile, lane, twiddles, offset);
+          ntt_step<16>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
         } else if (radix_bits == 3) {
-          ntt_step<8>(at, source, sink, tile, lane, twiddles, offset);
+          ntt_step<8>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
         } else if (radix_bits == 2) {
-          ntt_step<4>(at, source, sink, tile, lane, twiddles, offset);
+          ntt_step<4>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
         } else {
-          ntt_step<2>(at, source, sink, tile, lane, twiddles, offset);
+          ntt_step<2>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
         }
       }
     }
     GROUP_BARRIER();
+  }
+
+  for (int l0 = 0; l0 < lanes; l0 += lane_step) {
+    lane_index lane = thread_position_in_threadgroup.x + l0;
+    NTT_PLACE
+    auto sink = ntt_sink(
+        y, y_base, stride * width, stride == 1, first_row, column, log_rows, width, uint(size[7]), int(size[7]) != 0);
+    for (int row = first_thread; row < rows; row += threads) sink.store(row, tile[lane + row * lanes]);
   }
 }

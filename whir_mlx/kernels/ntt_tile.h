@@ -1,4 +1,4 @@
-// The parts of one radix step of a tile: where its words come from, where they go, and the step itself (see ntt.metal).
+// The parts of one pass over a tile: where its words come from, where they go, and one radix step (see ntt.metal).
 
 // Global rows of a tile: local row r is at base + r * row_words. Where zero padding is folded in (`expand`), it is row
 // offset + r * stride of x and is multiplied by the power of that number times `frequency`.
@@ -24,8 +24,7 @@ KERNEL_FUNCTION NttSource<X, Twiddles, Base, Offset> ntt_source(
   return NttSource<X, Twiddles, Base, Offset>{x, twiddles, base, row_words, expand, offset, frequency, stride};
 }
 
-// Where the last step of a pass writes: in place, or (last pass) to the bit-reversed row; an inverse transform negates the
-// row index and scales.
+// Where a pass writes: in place, or (last pass) to the bit-reversed row; an inverse transform negates the row index and scales.
 template <typename Y, typename Base, typename Row, typename Column>
 struct NttSink {
   Y y;
@@ -56,40 +55,27 @@ KERNEL_FUNCTION NttSink<Y, Base, Row, Column> ntt_sink(
   return NttSink<Y, Base, Row, Column>{y, base, row_words, reverse, first_row, column, log_rows, width, scale, inverse};
 }
 
-struct NttStep {
-  int b;              // number of the butterfly
-  int step;           // local rows between its inputs
-  int stride;         // global rows a local row
-  int twiddle_shift;  // log2 of the twiddle table's step
-  int lanes;
-  bool first, last;
-};
-
-template <int R, typename Source, typename Sink, typename Tile, typename Lane, typename Twiddles, typename Offset>
-KERNEL_FUNCTION void ntt_step(NttStep at, Source source, Sink sink, Tile tile, Lane lane, Twiddles twiddles, Offset offset) {
-  int inner = at.b & (at.step - 1);
-  int start = (at.b - inner) * R + inner;
+// Butterfly `b` of a step of radix R: local rows start + j * step, j < R. `offset` is that of the tile's rows, in rows of the
+// sub-transform; the twiddle of output k is the (offset + inner * stride) k -th power, 2^twiddle_shift table steps each.
+template <int R, typename Tile, typename Lane, typename Twiddles, typename Offset>
+KERNEL_FUNCTION void ntt_step(
+    Tile tile, Lane lane, int lanes, int b, int step, Twiddles twiddles, Offset offset, int stride, int twiddle_shift, bool twiddled) {
+  int inner = b & (step - 1);
+  auto place = lane + ((b - inner) * R + inner) * lanes;
+  int gap = step * lanes;
   uint v[R];
   UNROLLED_LOOP
-  for (int j = 0; j < R; j++) {
-    int row = start + j * at.step;
-    v[j] = at.first ? source.load(row) : uint(tile[lane + row * at.lanes]);
-  }
+  for (int j = 0; j < R; j++) v[j] = tile[place + j * gap];
   butterfly<R>(v);
-  // The last step of the last pass has sub-spans of R rows: every offset is 0.
-  bool twiddled = !(at.last && at.stride == 1);
-  UNROLLED_LOOP
-  for (int slot = 0; slot < R; slot++) {
-    int k = reverse_small(slot, R);
-    uint value = v[slot];
-    if (k > 0 && twiddled) {
-      value = field_mul(value, twiddles[((offset + inner * at.stride) * k) << at.twiddle_shift]);
+  tile[place] = v[0];
+  if (twiddled) {
+    auto exponent = (offset + inner * stride) << twiddle_shift;
+    UNROLLED_LOOP
+    for (int slot = 1; slot < R; slot++) {
+      tile[place + slot * gap] = field_mul(v[slot], twiddles[exponent * reverse_small(slot, R)]);
     }
-    int row = start + slot * at.step;
-    if (at.last) {
-      sink.store(row, value);
-    } else {
-      tile[lane + row * at.lanes] = value;
-    }
+  } else {
+    UNROLLED_LOOP
+    for (int slot = 1; slot < R; slot++) tile[place + slot * gap] = v[slot];
   }
 }

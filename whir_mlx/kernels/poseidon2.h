@@ -126,7 +126,7 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, uniform_uint const
   poseidon2_external<T>(s);
 
 #define POSEIDON2_PERMUTATION(T, PARTIAL_ROUNDS) \
-  KERNEL_FUNCTION void poseidon2_##T(thread uint* s) { \
+  LARGE_FUNCTION void poseidon2_##T(thread uint* s) { \
     poseidon2_external<T>(s); \
     ROLLED_LOOP \
     for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_INITIAL_##T, r) } \

@@ -6,6 +6,7 @@
 #define thread
 #define threadgroup
 #define KERNEL_FUNCTION static inline
+#define LARGE_FUNCTION static inline
 #define KERNEL_FUNCTION_METHOD inline
 #define UNROLLED_LOOP
 #define ROLLED_LOOP

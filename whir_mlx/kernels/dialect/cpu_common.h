@@ -23,6 +23,8 @@ struct Launch {
 #define threadgroup
 #define KERNEL_FUNCTION static inline __attribute__((always_inline))
 #define KERNEL_FUNCTION_METHOD inline __attribute__((always_inline))
+// A function called from several places whose body is too long to repeat: compile time, and the instruction cache.
+#define LARGE_FUNCTION static __attribute__((noinline))
 #define RETURN_OUTSIDE_GRID(position, size)
 #if defined(__clang__)
 #define UNROLLED_LOOP _Pragma("clang loop unroll(full)")

@@ -87,7 +87,12 @@ INDEX_OPERATORS(int32_t)
 INDEX_OPERATORS(uint32_t)
 #undef INDEX_OPERATORS
 
-KERNEL_FUNCTION uint gather(const uint32_t* p, vector_u32 index) {
+#if (defined(__AVX512F__) && LANES == 16) || (defined(__AVX2__) && LANES == 8)
+#define GATHER_FUNCTION KERNEL_FUNCTION
+#else
+#define GATHER_FUNCTION LARGE_FUNCTION
+#endif
+GATHER_FUNCTION uint gather(const uint32_t* p, vector_u32 index) {
 #if defined(__AVX512F__) && LANES == 16
   return uint((vector_u32)_mm512_i32gather_epi32((__m512i)index, p, 4));
 #elif defined(__AVX2__) && LANES == 8
@@ -308,14 +313,16 @@ KERNEL_FUNCTION int min(int a, int b) { return a < b ? a : b; }
 // x with its low `bits` bits (1 to 32) reversed, the others 0 before and after. `int` is the same in all threads of a vector.
 KERNEL_FUNCTION uint reverse_index(uint x, int bits) { return reverse_bits(x) >> (32 - bits); }
 KERNEL_FUNCTION int reverse_index(int x, int bits) {
-  uint32_t reversed = 0;
-  for (int bit = 0; bit < bits; bit++) reversed |= ((uint32_t(x) >> bit) & 1) << (bits - 1 - bit);
-  return int(reversed);
+  uint32_t a = uint32_t(x);
+  a = ((a >> 1) & 0x55555555u) | ((a & 0x55555555u) << 1);
+  a = ((a >> 2) & 0x33333333u) | ((a & 0x33333333u) << 2);
+  a = ((a >> 4) & 0x0f0f0f0fu) | ((a & 0x0f0f0f0fu) << 4);
+  return int(__builtin_bswap32(a) >> (32 - bits));
 }
 
 // out[index] = value where condition.
 #define STORE_IF(condition, out, index, value) store_if(condition, out, index, value)
-KERNEL_FUNCTION void store_if(Mask condition, buffer out, uint index, uint value) {
+LARGE_FUNCTION void store_if(Mask condition, buffer out, uint index, uint value) {
   for (int i = 0; i < LANES; i++) {
     if (condition.bits[i]) out.p[index.v[i]] = value.v[i];
   }
@@ -420,7 +427,7 @@ KERNEL_FUNCTION void store_words_8(buffer p, step_index i, thread uint* words) {
 
 // One word that threads of a launch share: only ever raised, and read as a hint.
 #define ATOMIC_MAX_IF(condition, atomic, value) atomic_max_if(condition, atomic, value)
-KERNEL_FUNCTION void atomic_max_if(Mask condition, buffer atomic, uint value) {
+LARGE_FUNCTION void atomic_max_if(Mask condition, buffer atomic, uint value) {
   for (int i = 0; i < LANES; i++) {
     if (condition.bits[i]) atomic_max(atomic.p, value.v[i]);
   }

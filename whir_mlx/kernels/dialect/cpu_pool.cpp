@@ -1,6 +1,7 @@
 // The thread pool of the CPU target: one per process, workers kept between launches.
-// pool_run(items, slice, launch, count, threads) calls slice(launch, first, last) over [0, count) from `threads` threads,
-// the caller among them, and returns when all is done. Launches from several threads take turns. A forked child starts anew.
+// pool_run(items, slice, launch, threads) calls slice(launch, first, last) over [0, items(launch)) from up to `threads`
+// threads, the caller among them, and returns when all is done. It never waits for a worker that has taken nothing, so a
+// busy machine costs no more than its share. Launches from several threads take turns. A forked child starts anew.
 #include <unistd.h>
 
 #include <atomic>
@@ -24,58 +25,73 @@ struct Pool {
   std::mutex turn, lock;
   std::condition_variable wake;
   std::vector<std::thread> workers;
-  std::atomic<uint64_t> round{0};
-  std::atomic<int64_t> next{0};
-  std::atomic<int> working{0};
+  // Number of the current launch, and its next item below: one word, so that a worker that comes late cannot take an item
+  // of a launch that it has not read. All ones below: closed, nothing to take.
+  std::atomic<uint64_t> next{0};
+  std::atomic<uint32_t> round{0};
+  std::atomic<int64_t> done{0};
   Slice slice = nullptr;
   const void* launch = nullptr;
   int64_t count = 0, chunk = 1;
   int wanted = 0;
   pid_t owner = getpid();
 
-  void work() {
+  // Takes chunks of launch `mine` until none is left.
+  void work(uint32_t mine, Slice f, const void* l, int64_t n, int64_t size) {
+    uint64_t ticket = next.load(std::memory_order_acquire);
     for (;;) {
-      int64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (first >= count) return;
-      slice(launch, first, first + chunk < count ? first + chunk : count);
+      int64_t first = int64_t(ticket & 0xffffffffu);
+      if (uint32_t(ticket >> 32) != mine || first >= n) return;
+      if (!next.compare_exchange_weak(ticket, ticket + uint64_t(size), std::memory_order_acq_rel)) continue;
+      int64_t last = first + size < n ? first + size : n;
+      f(l, first, last);
+      done.fetch_add(last - first, std::memory_order_release);
+      ticket = next.load(std::memory_order_acquire);
     }
   }
-  void worker(int number, uint64_t seen) {
+  void worker(int number, uint32_t seen) {
     for (;;) {
       // Launches follow each other within microseconds during a proof: look for the next one before sleeping.
-      for (int spin = 0; spin < 2000 && round.load(std::memory_order_acquire) == seen; spin++) RELAX();
+      for (int spin = 0; spin < 4000 && round.load(std::memory_order_acquire) == seen; spin++) RELAX();
       if (round.load(std::memory_order_acquire) == seen) {
         std::unique_lock<std::mutex> hold(lock);
         wake.wait(hold, [&] { return round.load(std::memory_order_acquire) != seen; });
       }
       seen = round.load(std::memory_order_acquire);
-      if (number < wanted) work();
-      working.fetch_sub(1, std::memory_order_release);
+      // These may be those of a later launch by now; then `next` says so.
+      Slice f = slice;
+      const void* l = launch;
+      int64_t n = count, size = chunk;
+      if (number < wanted) work(seen, f, l, n, size);
     }
   }
   void run(Slice f, const void* l, int64_t n, int threads) {
     std::lock_guard<std::mutex> mine(turn);
+    uint32_t number = round.load() + 1;
+    next.store(uint64_t(number) << 32 | 0xffffffffu, std::memory_order_seq_cst);
     slice = f;
     launch = l;
     count = n;
-    // Four chunks a thread even out uneven cores without contending for the counter.
-    chunk = n / (int64_t(threads) * 4);
+    // Eight chunks a thread even out uneven cores without contending for the counter.
+    chunk = n / (int64_t(threads) * 8);
     if (chunk < 1) chunk = 1;
-    next.store(0);
     wanted = threads - 1;
+    done.store(0);
     while (int(workers.size()) < wanted) {
-      int number = int(workers.size());
-      uint64_t seen = round.load();
-      workers.emplace_back([this, number, seen] { worker(number, seen); });
+      int index = int(workers.size());
+      uint32_t seen = number - 1;
+      workers.emplace_back([this, index, seen] { worker(index, seen); });
     }
-    working.store(int(workers.size()));
+    int64_t size = chunk;
+    next.store(uint64_t(number) << 32, std::memory_order_seq_cst);
     {
       std::lock_guard<std::mutex> hold(lock);
-      round.fetch_add(1, std::memory_order_release);
+      round.store(number, std::memory_order_release);
     }
     wake.notify_all();
-    work();
-    while (working.load(std::memory_order_acquire) > 0) RELAX();
+    work(number, f, l, n, size);
+    while (done.load(std::memory_order_acquire) < n) RELAX();
+    next.store(uint64_t(number) << 32 | 0xffffffffu, std::memory_order_seq_cst);
   }
 };
 

@@ -5,6 +5,8 @@
 #define THREADGROUP_ARRAY(name, size) __shared__ uint name[size]
 #define CONSTANT_ARRAY(name, size) static __constant__ uint name[size]
 #define KERNEL_FUNCTION __device__ __forceinline__
+// A long function called from several places; inlined here, so that its arrays stay in registers.
+#define LARGE_FUNCTION __device__ __forceinline__
 #define UNROLLED_LOOP _Pragma("unroll")
 #define ROLLED_LOOP _Pragma("unroll 1")
 #define GROUP_BARRIER() __syncthreads()

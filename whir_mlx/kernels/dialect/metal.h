@@ -2,6 +2,8 @@
 #define THREADGROUP_ARRAY(name, size) threadgroup uint name[size]
 #define CONSTANT_ARRAY(name, size) constant uint name[size]
 #define KERNEL_FUNCTION METAL_FUNC
+// A long function called from several places; inlined here, so that its arrays stay in registers.
+#define LARGE_FUNCTION METAL_FUNC
 #define UNROLLED_LOOP _Pragma("clang loop unroll(full)")
 #define ROLLED_LOOP _Pragma("clang loop unroll(disable)")
 #define GROUP_BARRIER() threadgroup_barrier(mem_flags::mem_threadgroup)
