@@ -180,8 +180,9 @@ def test_names_of_traced_kernels():
 
 
 def test_stages_command_and_picture(tmp_path):
-    values = run_json("bench", "--stages", "--shapes", "S", "--logs", 9, "--runs", 1)
-    (row,) = values["rows"]
+    values = run_json("bench", "--stages", "--shapes", "J", "--logs", "9,24", "--runs", 1)
+    row, refused = values["rows"]
+    assert "grinding" in refused["refused"]
     assert row["stages"]["glue"]["launches"] == 0 and values["limits"]["copy_bytes_per_s"] > 1e8
     picture = tmp_path / "profile.html"
     run("bench", "--profile", "--shapes", "S", "--logs", 9, "--runs", 1, "-o", picture)

@@ -24,7 +24,7 @@ def trace_kernels(work: Callable[[], object]) -> tuple[float, list[tuple[str, fl
     try:
         from torch.autograd import DeviceType
         from torch.profiler import ProfilerActivity, profile
-    except ImportError:
+    except (ImportError, OSError):  # OSError: its libraries do not load beside those of MLX
         return None
     try:
         with profile(activities=[ProfilerActivity.CUDA]):

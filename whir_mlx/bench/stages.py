@@ -23,6 +23,7 @@ from whir_mlx.bench.results import Measured
 from whir_mlx.bench.shapes import SHAPES, Statement
 from whir_mlx.bench.tables import milliseconds, percent, rate, render
 from whir_mlx.bench.work import STAGES, launch_bytes, permutations, products_of_permutation, stage_of
+from whir_mlx.errors import ParameterError
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.montgomery import to_montgomery
 
@@ -203,11 +204,18 @@ def bench_stages(
     rows, sections, profiles = [], [], []
     for name in shapes:
         for n in logs:
-            say(f"shape {name}, 2^{n}")
-            profile = profile_proof(device, SHAPES[name].statement(n), runs=runs)
-            profiles.append((f"shape {name}, 2^{n}", profile))
+            title = f"shape {name}, 2^{n}"
+            say(title)
+            try:
+                statement = SHAPES[name].statement(n)
+            except ParameterError as error:
+                rows.append({"shape": name, "n": n, "refused": str(error)})
+                sections.append((title, [f"refused: {error}"]))
+                continue
+            profile = profile_proof(device, statement, runs=runs)
+            profiles.append((title, profile))
             rows.append({"shape": name, "n": n, **_values(profile)})
-            sections.append((f"shape {name}, 2^{n}", stage_lines(device, profile, limits)))
+            sections.append((title, stage_lines(device, profile, limits)))
     return Measured("stages", facts, {"limits": limits.values(), "rows": rows}, sections), profiles
 
 

@@ -57,6 +57,12 @@ class Device:
         """`x` of this device as a NumPy array; evaluates it first where it is lazy."""
         return np.asarray(x)
 
+    def prepare(self, kernels: tuple[tuple[str, tuple[tuple[str, int], ...], int], ...]) -> None:
+        """Build `kernels`, (name, specialisation values, lanes) as launches give them, before they are needed.
+
+        Saves time where building takes long and can be done in parallel (the CPU target); elsewhere does nothing.
+        """
+
     def compile(self, function):
         """`function` of (nested lists of) arrays, made to trace once and replay where launches are lazy; else as it is."""
         if self.lazy:
@@ -106,6 +112,9 @@ class CpuDevice(Device):
         self.vector_lanes = lanes or cpu.native_lanes()
         # Vectors of this many threads stand for SIMD groups; 16 are what a cooperative permutation needs.
         self.simd_width = 16
+
+    def prepare(self, kernels):
+        cpu.prepare(kernels, self.vector_lanes)
 
     def threads_for(self, cost: float) -> int:
         """Pool threads that a launch of `cost` nanoseconds is worth: waking a sleeping worker takes some 50 us."""

@@ -21,6 +21,7 @@ from whir_mlx.kernels.expand_point import expand_point
 from whir_mlx.kernels.montgomery import to_montgomery
 from whir_mlx.kernels.query_weights import query_weights
 from whir_mlx.protocol.encode import encode
+from whir_mlx.protocol.kernel_list import proof_kernels
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle import MerkleTree, commit_rows, open_rows
 from whir_mlx.protocol.merkle_config import TreeConfig
@@ -66,6 +67,7 @@ def commit_tables(
     _check_arguments(layout, config, tables)
     if transcript is None:
         transcript = Transcript(device)
+    device.prepare(proof_kernels(device, config, tree))
     words, f, rows, layers = _commit_program(device, layout, config, tree)(list(tables))
     committed = MerkleTree(tree, rows, tuple(layers))
     transcript.observe_seed(commitment_seed())

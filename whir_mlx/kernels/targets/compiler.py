@@ -7,6 +7,7 @@ its own and renames it into place.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from ...atomic import write_atomic
 from ...errors import DeviceError
 
 _LOADED: dict[str, ctypes.CDLL] = {}
@@ -46,8 +48,12 @@ def find_compiler() -> str | None:
 @lru_cache(maxsize=None)
 def compiler_version(path: str) -> str:
     """First line of `--version`, part of every cache key."""
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
+    return _version_text(path).splitlines()[0]
+
+
+@lru_cache(maxsize=None)
+def _version_text(path: str) -> str:
+    return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
 
 
 @lru_cache(maxsize=None)
@@ -87,11 +93,42 @@ def build_library(source: str, flags: tuple[str, ...], name: str) -> ctypes.CDLL
 
     Raises `DeviceError` with the compiler's words where it fails.
     """
-    path = str(build_file(source, ("-shared", "-fPIC", *flags), name, ".so"))
+    path = str(build_file(source, ("-shared", "-fPIC", *flags, *_precompiled(flags)), name, ".so"))
     with _lock(path):
         if path not in _LOADED:
             _LOADED[path] = ctypes.CDLL(path)
         return _LOADED[path]
+
+
+# The system headers of every kernel (dialect/cpu_common.h), which take most of a small kernel's build to read.
+_PRELUDE = """#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+"""
+
+
+@lru_cache(maxsize=None)
+def _precompiled(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Flags that make the compiler take the system headers precompiled: a second a kernel with GCC, which alone does it so.
+
+    Empty for other compilers, and where the headers cannot be precompiled.
+    """
+    compiler = find_compiler()
+    if compiler is None or "clang" in compiler_version(compiler) or "Free Software" not in _version_text(compiler):
+        return ()
+    try:
+        built = build_file(_PRELUDE, ("-fPIC", *flags, "-x", "c++-header"), "prelude", ".h.gch")
+        header = built.with_suffix("")
+        if not header.exists():
+            write_atomic(header, _PRELUDE.encode())
+    except (DeviceError, OSError):
+        return ()
+    return ("-include", str(header))
 
 
 def build_file(source: str, flags: tuple[str, ...], name: str, suffix: str) -> Path:
@@ -104,16 +141,35 @@ def build_file(source: str, flags: tuple[str, ...], name: str, suffix: str) -> P
     target = cache_folder() / f"{name}-{key}{suffix}"
     with _lock(key):
         if not target.exists():
-            _compile(command, source, target)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _turn_of_processes(target):
+                if not target.exists():
+                    _compile(command, source, target)
     return target
 
 
+@contextlib.contextmanager
+def _turn_of_processes(target: Path):
+    """Lets one process at a time build `target`: the others then find it made. Without file locks each builds its own."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with open(target.with_suffix(".lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            target.with_suffix(".lock").unlink(missing_ok=True)
+
+
 def _compile(command: list[str], source: str, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
         text, built = Path(folder) / "kernel.cpp", Path(folder) / "kernel.out"
         text.write_text(source, encoding="utf-8")
-        done = subprocess.run([*command, "-o", str(built), str(text), "-pthread"], capture_output=True, text=True)
+        order = [*command, "-o", str(built), str(text), "-pthread"]
+        done = subprocess.run(order, capture_output=True, text=True)
         if done.returncode != 0:
             raise DeviceError(f"the C++ compiler refused {target.stem}:\n{done.stderr[:4000]}")
         os.replace(built, target)

@@ -6,6 +6,7 @@ import ctypes
 import os
 import struct
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -83,6 +84,14 @@ def compile_kernel(name: str, values: tuple[tuple[str, int], ...], lanes: int, n
     library = build_library(source, OPTIMISE + flags, name)
     address = [ctypes.cast(getattr(library, f"kernel_{entry}"), ctypes.c_void_p).value for entry in ("items", "slice")]
     return CompiledKernel(address[0], address[1], width)
+
+
+@lru_cache(maxsize=64)
+def prepare(kernels: tuple[tuple[str, tuple[tuple[str, int], ...], int], ...], native: int) -> None:
+    """Build several kernels at once, as many as there are cores: the compiler uses one each."""
+    with ThreadPoolExecutor(max_workers=default_threads()) as builders:
+        for done in [builders.submit(compile_kernel, name, values, lanes, native) for name, values, lanes in kernels]:
+            done.result()
 
 
 def available() -> bool:

@@ -1,0 +1,37 @@
+"""The kernels that a statement's proof launches, so that a target which builds them can build them all at once."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from whir_mlx.kernels.device import Device
+from whir_mlx.protocol.merkle_config import TreeConfig
+from whir_mlx.protocol.parameters import WhirConfig
+
+__all__ = ["proof_kernels"]
+
+_ALWAYS = ("dot", "sumcheck_round", "sumcheck_fold", "ext_sum", "eq_outer", "eq_table", "powers", "add_scaled")
+_QUERIES = ("query_low", "query_high", "query_weights", "gather_rows", "gather_paths")
+
+
+@lru_cache(maxsize=64)
+def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple:
+    """(name, values, lanes) of the kernels of commit, open and verify; rare shapes may need a few more at first use."""
+    kernels = [(name, {}, 0) for name in _ALWAYS + _QUERIES]
+    kernels += [("montgomery", {"TO_MONTGOMERY": direction}, 0) for direction in (0, 1)]
+    # The longest builds first, so that none of them is left alone at the end.
+    hashes = {"WIDTH": tree.leaf_rate + 8}
+    if tree.arity == 2 and tree.leaf_rate == 8:
+        kernels.insert(0, ("hash_leaves", hashes, 0))
+    kernels.insert(0, ("hash_rows", hashes, 0))
+    kernels.insert(0, ("compress", {"WIDTH": 8 * tree.arity}, 0))
+    widths = [1 << config.folding_schedule[0], *(4 << fold for fold in config.folding_schedule[1:])]
+    tile_words = 4096
+    for wide in sorted({int(width % device.vector_lanes == 0) for width in widths}):
+        kernels.insert(0, ("ntt", {"TILE_WORDS": tile_words, "WIDE": wide}, 0))
+    kernels.insert(0, ("challenge", {}, device.simd_width))
+    if config.max_pow_bits:
+        kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
+    kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
+    kernels.append(("expand_point", {}, 1))
+    return tuple((name, tuple(sorted(values.items())), lanes) for name, values, lanes in kernels)
