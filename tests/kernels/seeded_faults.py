@@ -72,7 +72,7 @@ FAULTS: dict[str, Fault] = {
     "one round too few": Fault("answer", "poseidon2", "for (int r = 0; r < PARTIAL_ROUNDS; r++)", "for (int r = 1; r < PARTIAL_ROUNDS; r++)", "wrong answer"),
     "no reduction of a sum": Fault("answer", "field_arithmetic", "return min(sum, sum - FIELD_P);", "return sum;", "wrong answer"),
     "children swapped": Fault("answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"),
-    "one bit of grinding less": Fault("answer", "grind", "(sample & mask)", "(sample & (mask >> 1))", "wrong answer", "grind: 12"),
+    "fewer bits of grinding": Fault("answer", "grind", "(sample & mask)", "(sample & (mask >> 8))", "wrong answer", "grind: 12"),
     "biased index kept": Fault("answer", "challenge", "value & mask);", "(value >> 1) & mask);", "wrong answer"),
     "pairs of the other order": Fault("answer", "sumcheck_fold", "return ((i >> s) << (s + 1)) | (i & uint((1 << s) - 1));", "return ((i >> s) << (s + 1)) | (i >> (31 - s) & uint((1 << s) - 1));", "wrong answer|reads", "sumcheck_fold: stride 2^12"),
     # What Metal's compiler would refuse.
