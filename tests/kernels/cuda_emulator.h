@@ -43,6 +43,10 @@ static inline uint exchange(uint value, uint from) {
   wait_for_group();
   return got;
 }
+static inline void atomicMax(uint* word, uint value) {
+  if (*word < value) *word = value;
+}
+static inline uint __ldcg(const uint* word) { return *word; }
 static inline uint __shfl_sync(uint, uint value, uint lane) { return exchange(value, lane); }
 static inline uint __shfl_xor_sync(uint, uint value, uint mask) { return exchange(value, current ^ mask); }
 namespace cooperative_groups {}

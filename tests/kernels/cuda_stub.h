@@ -19,6 +19,8 @@ __device__ uint __umulhi(uint, uint);
 __device__ uint __brev(uint);
 __device__ int __popc(uint);
 __device__ int __clz(int);
+__device__ uint atomicMax(uint*, uint);
+__device__ uint __ldcg(const uint*);
 __device__ uint __shfl_sync(uint, uint, int, int = 32);
 __device__ uint __shfl_xor_sync(uint, uint, int, int = 32);
 __device__ uint min(uint, uint);

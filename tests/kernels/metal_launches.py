@@ -26,6 +26,7 @@ PROOFS = {
     "tables": {**JOHNSON, "tables": [[17, 3], [10, 5]], "next": True},
     "S 2^22": {**CAPACITY, "tables": [[22, 1]]},
     "S 2^24": {**CAPACITY, "tables": [[24, 1]]},
+    "S 2^27": {**CAPACITY, "security": 70, "tables": [[27, 1]]},
     "S 2^24 ary4": {**CAPACITY, "tables": [[24, 1]], "tree": "ary4"},
     "S 2^24 w24": {**CAPACITY, "tables": [[24, 1]], "tree": "w24"},
 }

@@ -41,6 +41,15 @@ ulong select(ulong, ulong, bool);
 enum class mem_flags { mem_none, mem_device, mem_threadgroup };
 void threadgroup_barrier(mem_flags);
 void simdgroup_barrier(mem_flags);
+// Atomics in device memory, with the one order that Metal before 4.1 has.
+enum memory_order { memory_order_relaxed };
+template <typename T>
+struct atomic {
+  T word;
+};
+typedef atomic<uint> atomic_uint;
+uint atomic_fetch_max_explicit(volatile __attribute__((address_space(1))) atomic_uint*, uint, memory_order);
+uint atomic_load_explicit(const volatile __attribute__((address_space(1))) atomic_uint*, memory_order);
 } // namespace metal
 using namespace metal;
 

@@ -175,7 +175,20 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
     for width in (1, 16, 64):
         x, indices = words(rng, 37, width), rng.integers(0, 37, 11, dtype=np.uint32)
         found.append(Case(f"gather_rows 37x{width}", operation("gather_rows"), (x, indices)))
+    for arity, lengths in ((2, (32, 16, 8, 4, 2)), (4, (64, 16, 4))):
+        layers = [words(rng, length, 8) for length in lengths]
+        indices = np.append(rng.integers(0, lengths[0], 9, dtype=np.uint32), np.uint32(lengths[0] - 1))
+        call = partial(gather_paths, arity=arity)
+        found.append(Case(f"gather_paths arity {arity}", call, (indices, *layers)))
+    # 32 entries are added by one thread, more by a SIMD group where there is one; 77 leave its last lanes idle.
+    for count in (1, 32, 33, 77, 256):
+        found.append(Case(f"ext_sum of {count}", operation("ext_sum"), (words(rng, 3, count, 2, 4),)))
     return found
+
+
+def gather_paths(device, indices, *layers, arity: int):
+    """The operation takes its layers as one list."""
+    return operation("gather_paths")(device, list(layers), indices, arity=arity)
 
 
 def small_cases(seed: int = 1) -> list[Case]:

@@ -29,7 +29,7 @@ VALUES = {
     "ext_arithmetic": [{"OPERATION": i} for i in range(4)],
     "field_arithmetic": [{"OPERATION": i} for i in range(4)],
     "fold_axis": [{"MODE": mode, "EXT": ext} for mode in range(3) for ext in range(2)],
-    "grind": [{"WIDTH": 16, "TRIES": 4}],
+    "grind": [{"WIDTH": 16}],
     "hash_leaves": [{"WIDTH": 16}],
     "hash_rows": [{"WIDTH": 16}, {"WIDTH": 24}],
     "montgomery": [{"TO_MONTGOMERY": 0}, {"TO_MONTGOMERY": 1}],

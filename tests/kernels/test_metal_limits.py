@@ -38,7 +38,7 @@ def test_texts_keep_the_limits():
 def test_launches_keep_the_limits():
     """Groups of at most 256 threads, grids below 2^31, and no dispatch over 100 ms on an M1 at a published prover's rate."""
     launches, _ = collected()
-    assert {"S 2^24", "S 2^24 ary4", "S 2^24 w24"} <= {launch.label for launch in launches}
+    assert {"S 2^27", "S 2^24 ary4", "S 2^24 w24"} <= {launch.label for launch in launches}
     assert sorted({fault for launch in launches for fault in launch_faults(launch)}) == []
 
 
@@ -64,12 +64,6 @@ def test_sizes_past_2_31_are_refused(log_rows):
     with pytest.raises(ValueError, match=r"fewer than 2\^31 words"):
         device.launch("montgomery", (1,), [], [(1 << log_rows, 1 << (31 - log_rows))], grid=(1, 1, 1), values={"TO_MONTGOMERY": 1})
 
-
-    No allowed array has a word that `int` arithmetic of a kernel cannot number; the clang parse sees to it that indices are
-    uint or int (Metal widens them to 64-bit addresses).
-    """
-    largest = (1 << 31) - 1
-    assert largest * 4 > 1 << 32 and np.int32(largest) > 0
 
 
 @pytest.mark.skipif(CLANG is None, reason="clang is not installed")

@@ -14,12 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 
 import mlx.core as mx
+import numpy as np
 import pytest
 
 from tests.helpers import PROOF_NAMES, load_proof
 from tests.kernels.metal_trace import HostRead, TracedKernel, TracingDevice, record, trace, trace_proof
 from tests.kernels.operation_cases import small_cases
 from tests.proving import FULL_ARGS, arguments_of, tables_of
+from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.grind import grind
 from whir_mlx.kernels.text import FOLDER
 
 CLANG = shutil.which("clang++") or shutil.which("clang")
@@ -94,13 +97,27 @@ def test_a_read_or_an_evaluation_ends_a_trace():
         record(reading, x)
 
 
-def test_grinding_windows_are_short():
+class LaunchSizes(Device):
+    """A device that runs nothing and keeps the size words of every launch."""
+
+    def __init__(self):
+        super().__init__("metal")
+        self.sizes = []
+
+    def launch(self, name, size, inputs, outputs, **shape):
+        self.sizes.append(size)
+        return [np.zeros(output, np.uint32) for output in outputs]
+
+
+@pytest.mark.parametrize("bits", [1, 16, 20, 30])
+def test_grinding_windows_are_short(bits):
     """2^21 permutations take a small Apple GPU about 60 ms; past some 100 ms a dispatch its watchdog may strike."""
-    windows = []
-    for kernel in large_proof():
-        if base_name(kernel.name) == "grind":
-            windows.append(kernel.grid[0] * int(re.search(r"#define TRIES (\d+)", kernel.source).group(1)))
-    assert windows and max(windows) <= 1 << 21
+    device = LaunchSizes()
+    grind(device, np.zeros(26, np.uint32), bits=bits)
+    windows = [threads * tries for threads, _, _, tries in device.sizes]
+    assert max(windows) <= 1 << 21
+    # Together they reach 32 times the expected search, or every word below p.
+    assert sum(windows) >= min(32 << bits, 15 * 2**27 + 1)
 
 
 def test_every_kernel_file_is_traced():

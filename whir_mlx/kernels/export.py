@@ -26,7 +26,7 @@ SPECIALISATIONS: dict[str, tuple[dict[str, int], ...]] = {
     "hash_leaves": ({"WIDTH": 16},),
     "hash_rows": ({"WIDTH": 16}, {"WIDTH": 24}),
     "montgomery": ({"TO_MONTGOMERY": 0}, {"TO_MONTGOMERY": 1}),
-    "ntt": ({"WIDE": 0, "TILE_WORDS": 4096}, {"WIDE": 1, "TILE_WORDS": 4096}),
+    "ntt": ({"WIDE": 1, "TILE_WORDS": 4096},),
     "poseidon2": tuple({"WIDTH": width} for width in (16, 24, 32)),
 }
 """Values that the package's own launches on Metal specialise a kernel by; a kernel that is not named has none."""
