@@ -1,4 +1,4 @@
-"""Writes the self-test's known answers anew: `python -m tests.selftest_answers`. Kernels by NumPy, proofs by the CPU target."""
+"""Writes the self-test's known answers anew (`python -m tests.selftest_answers`): kernels by NumPy, proofs by CPU."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The self-test: its known answers, that it finds wrong devices, the check before a GPU's first use, and the command."""
+"""The self-test: its known answers, wrong devices that it finds, the check before a GPU's first use, the command."""
 
 import json
 import warnings
@@ -36,7 +36,8 @@ class WrongDevice(Device):
 
 
 def test_every_kernel_has_a_case():
-    """Some kernels run under another operation's name: query_low and query_high in query_weights, ext_sum_simd in ext_sum."""
+    """Some kernels run under another operation's name: query_low and query_high in query_weights, ext_sum_simd in
+    ext_sum."""
     covered = {label.split(":")[0] for label in CASES} | {"query_low", "query_high", "ext_sum_simd"}
     assert {path.stem for path in FOLDER.glob("*.metal")} <= covered
 
@@ -68,7 +69,9 @@ def test_a_wrong_device_is_found_by_every_check():
     device = WrongDevice()
     assert "not [" in quick_check(device)
     for label, case in CASES.items():
-        check = next(check for check in run_checks(device, large=False) if check.label == label) if label == "dot" else None
+        check = (
+            next(check for check in run_checks(device, large=False) if check.label == label) if label == "dot" else None
+        )
         if check is not None:
             assert check.ok is False and "the first at 3" in check.fault
         assert digest(case.run(device)) != known_answers()[label]
@@ -141,7 +144,7 @@ def test_an_error_of_the_back_end_is_a_fault(stand_in):
             raise RuntimeError("[metal::Device] Unable to build metal library from source")
 
     stand_in(Broken())
-    with pytest.raises(DeviceError, match="RuntimeError: .*Unable to build metal library"):
+    with pytest.raises(DeviceError, match=r"RuntimeError: .*Unable to build metal library"):
         get_device("metal")
 
 

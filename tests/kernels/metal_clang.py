@@ -24,7 +24,14 @@ TARGET = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1030", "-nogpulib")
 OPENCL = ("-x", "cl", "-cl-std=CLC++", "-cl-no-stdinc", *TARGET, "-Xclang", "-cl-ext=+cl_khr_fp16")
 STANDARDS = {"c++14": ("-x", "c++", "-std=c++14"), "c++17": ("-x", "c++", "-std=c++17"), "spaces": OPENCL}
 """Modes of a parse: Metal 3's and Metal 4's standards, and `spaces`, all address spaces and MLX's preamble."""
-WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wconditional-uninitialized", "-Wno-unknown-attributes", "-Wno-unused-parameter")
+WARNINGS = (
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wconditional-uninitialized",
+    "-Wno-unknown-attributes",
+    "-Wno-unused-parameter",
+)
 WARNINGS += ("-Wno-unused-variable", "-Wno-duplicate-decl-specifier", "-Wno-unknown-pragmas", "-Wno-pass-failed")
 _MARK = "struct metal_language_ends_here;\n"
 
@@ -67,7 +74,9 @@ def _whole(text: str, mode: str) -> str:
     if mode == "spaces":
         return _preamble_text() + text
     # Plain clang takes a local of another address space only as a static.
-    text = text.replace("#define THREADGROUP_ARRAY(name, size) threadgroup", "#define THREADGROUP_ARRAY(name, size) static threadgroup")
+    text = text.replace(
+        "#define THREADGROUP_ARRAY(name, size) threadgroup", "#define THREADGROUP_ARRAY(name, size) static threadgroup"
+    )
     return '# 1 "kernel.metal"\n' + text
 
 
@@ -83,7 +92,8 @@ def complaints(text: str, mode: str) -> str:
 
 
 def syntax_tree(text: str) -> tuple[list[dict], list[dict]]:
-    """Top-level declarations of the language header, and those of the text, as clang's JSON (mode `spaces`, no preamble)."""
+    """Top-level declarations of the language header, and those of the text, as clang's JSON (mode `spaces`, no
+    preamble)."""
     text = _MARK + re.sub(r"\[\[kernel\]\] void", "METAL_KERNEL", text)
     done = _clang((*OPENCL, "-w", "-fsyntax-only", "-Xclang", "-ast-dump=json"), text)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Every launch that the package can ask of Metal, collected by tracing: operations at all their switches, whole proofs."""
+"""Every launch that the package can ask of Metal, by tracing: operations at all their switches, and whole proofs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,19 @@ class RecordingDevice(TracingDevice):
     def compile(self, function):
         return function
 
-    def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, **keywords):
-        found = super().launch(name, size, inputs, outputs, grid=grid, groups=groups, group=group, values=values, **keywords)
+    def launch(
+        self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, **keywords
+    ):
+        found = super().launch(
+            name, size, inputs, outputs, grid=grid, groups=groups, group=group, values=values, **keywords
+        )
         a, b, c = grid or groups
         each = 1 if grid else group[0] * group[1] * group[2]
         words = sum(x.size for x in inputs) + sum(x.size for x in found)
         values = tuple(sorted((values or {}).items()))
-        self.launches.append(Launch(self.label, name, tuple(size), values, a * b * c * each, group[0] * group[1] * group[2], words))
+        self.launches.append(
+            Launch(self.label, name, tuple(size), values, a * b * c * each, group[0] * group[1] * group[2], words)
+        )
         return found
 
 
@@ -118,4 +124,6 @@ def with_form(text: str, form: str) -> str:
     start = text.rindex("[[kernel]] void")
     # The name holds a hash of the forms; one name for all lets equal texts be parsed once.
     kernel = re.sub(r"void custom_kernel_\w+", "void custom_kernel", text[start:])
-    return text[:start] + (re.sub(r"const (constant|device) uint32_t\*", f"const {form} uint32_t*", kernel) if form else kernel)
+    return text[:start] + (
+        re.sub(r"const (constant|device) uint32_t\*", f"const {form} uint32_t*", kernel) if form else kernel
+    )

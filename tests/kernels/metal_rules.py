@@ -1,8 +1,8 @@
 """What our kernels may be made of: an allow-list over clang's syntax tree, for what merely compiling does not refuse.
 
-Every kind of node that is not named here is refused, so a construct is let in by a decision. Beyond kinds: no recursion, no
-function pointers, static locals, floats, structs or 64-bit words in device memory, no pointer without an address space, no
-name of Metal's or of MLX's preamble, and only `for` loops that count.
+Every kind of node that is not named here is refused, so a construct is let in by a decision. Beyond kinds: no
+recursion, no function pointers, static locals, floats, structs or 64-bit words in device memory, no pointer without an
+address space, no name of Metal's or of MLX's preamble, and only `for` loops that count.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from collections.abc import Iterator
 from tests.kernels.metal_clang import preamble_names, syntax_tree
 
 STATEMENTS = {
-    "AttributedStmt", "BreakStmt", "CompoundStmt", "ContinueStmt", "DeclStmt", "ForStmt", "IfStmt", "LoopHintAttr", "NullStmt",
-    "ReturnStmt",
+    "AttributedStmt", "BreakStmt", "CompoundStmt", "ContinueStmt", "DeclStmt", "ForStmt", "IfStmt", "LoopHintAttr",
+    "NullStmt", "ReturnStmt",
 }  # fmt: skip
 EXPRESSIONS = {
-    "ArraySubscriptExpr", "BinaryOperator", "CStyleCastExpr", "CallExpr", "CompoundAssignOperator", "ConditionalOperator",
-    "ConstantExpr", "CXXBoolLiteralExpr", "CXXConstructExpr", "CXXFunctionalCastExpr", "CXXMemberCallExpr", "CXXOperatorCallExpr",
-    "CXXStaticCastExpr", "CXXTemporaryObjectExpr", "CXXThisExpr", "DeclRefExpr", "ExprWithCleanups", "ExtVectorElementExpr",
-    "ImplicitCastExpr", "InitListExpr", "IntegerLiteral", "MaterializeTemporaryExpr", "MemberExpr", "ParenExpr",
-    "SubstNonTypeTemplateParmExpr", "UnaryOperator",
+    "ArraySubscriptExpr", "BinaryOperator", "CStyleCastExpr", "CallExpr", "CompoundAssignOperator",
+    "ConditionalOperator", "ConstantExpr", "CXXBoolLiteralExpr", "CXXConstructExpr", "CXXFunctionalCastExpr",
+    "CXXMemberCallExpr", "CXXOperatorCallExpr", "CXXStaticCastExpr", "CXXTemporaryObjectExpr", "CXXThisExpr",
+    "DeclRefExpr", "ExprWithCleanups", "ExtVectorElementExpr", "ImplicitCastExpr", "InitListExpr", "IntegerLiteral",
+    "MaterializeTemporaryExpr", "MemberExpr", "ParenExpr", "SubstNonTypeTemplateParmExpr", "UnaryOperator",
     # Only in templates that are not instantiated yet.
     "CXXDependentScopeMemberExpr", "CXXUnresolvedConstructExpr", "UnresolvedLookupExpr",
 }  # fmt: skip
 DECLARATIONS = {
     "AlwaysInlineAttr", "BuiltinType", "CXXConstructorDecl", "CXXCtorInitializer", "CXXDestructorDecl", "CXXMethodDecl",
-    "CXXRecordDecl", "ClassTemplateDecl", "ClassTemplateSpecializationDecl", "FieldDecl", "FunctionDecl", "FunctionTemplateDecl",
-    "NonTypeTemplateParmDecl", "OpenCLKernelAttr", "ParmVarDecl", "PointerType", "QualType", "RecordType", "TemplateArgument",
-    "TemplateTypeParmDecl", "TypedefDecl", "TypedefType", "VarDecl", "AutoType", "TemplateSpecializationType", "ElaboratedType",
-    "SubstTemplateTypeParmType",
+    "CXXRecordDecl", "ClassTemplateDecl", "ClassTemplateSpecializationDecl", "FieldDecl", "FunctionDecl",
+    "FunctionTemplateDecl", "NonTypeTemplateParmDecl", "OpenCLKernelAttr", "ParmVarDecl", "PointerType", "QualType",
+    "RecordType", "TemplateArgument", "TemplateTypeParmDecl", "TypedefDecl", "TypedefType", "VarDecl", "AutoType",
+    "TemplateSpecializationType", "ElaboratedType", "SubstTemplateTypeParmType",
 }  # fmt: skip
 ALLOWED = STATEMENTS | EXPRESSIONS | DECLARATIONS
 # Words of device, constant and threadgroup memory.
 MEMORY_WORDS = {"uint", "uint32_t", "unsigned int", "atomic<uint32_t>", "atomic<unsigned int>", "atomic<uint>"}
 METAL_WORDS = {
-    "array", "array_ref", "as_type", "atomic", "bfloat", "bool2", "constant", "device", "discard_fragment", "fragment", "half",
-    "imageblock", "kernel", "matrix", "object", "mesh", "packed", "patch", "quad", "ray", "sampler", "stage_in", "tensor",
-    "texture1d", "texture2d", "thread", "threadgroup", "uchar", "ushort", "user", "vec", "vertex", "visible", "clamp", "saturate",
-    "sign", "step", "mix", "dot", "cross", "length", "normalize", "reflect", "fract", "trunc", "round", "floor", "ceil", "sqrt",
-    "pow", "exp", "log", "fma", "abs", "all", "any", "fence", "barrier",
+    "array", "array_ref", "as_type", "atomic", "bfloat", "bool2", "constant", "device", "discard_fragment", "fragment",
+    "half", "imageblock", "kernel", "matrix", "object", "mesh", "packed", "patch", "quad", "ray", "sampler", "stage_in",
+    "tensor", "texture1d", "texture2d", "thread", "threadgroup", "uchar", "ushort", "user", "vec", "vertex", "visible",
+    "clamp", "saturate", "sign", "step", "mix", "dot", "cross", "length", "normalize", "reflect", "fract", "trunc",
+    "round", "floor", "ceil", "sqrt", "pow", "exp", "log", "fma", "abs", "all", "any", "fence", "barrier",
 }  # fmt: skip
 _SPACED = re.compile(r"__(?:global|constant|local) ((?:unsigned int|atomic<[\w ]+>|\w+(?:<[^*&]*>)?))")
 _FLOAT = re.compile(r"\b(?:float|double|half|bfloat)\b")
@@ -80,7 +80,9 @@ def broken_rules(text: str) -> list[str]:
                 names[function] = node["name"]
                 calls.setdefault(function, set()).update(_called(node))
     calls = {function: {first.get(other, other) for other in called} for function, called in calls.items()}
-    found += [f"{names[function]} calls itself, perhaps by way of others" for function in calls if _reaches(calls, function)]
+    found += [
+        f"{names[function]} calls itself, perhaps by way of others" for function in calls if _reaches(calls, function)
+    ]
     taken = preamble_names() | METAL_WORDS | _declared(language)
     # A kernel's own name reaches Metal only with MLX's prefix and hash.
     own = {node["name"] for node in declarations if node.get("name") and not node.get("isImplicit")}
@@ -148,10 +150,8 @@ def _variable_rules(node: dict, written: str) -> Iterator[str]:
 def _loop_rules(node: dict) -> Iterator[str]:
     """A loop's condition must compare something that its increment changes."""
     _, _, condition, increment, _ = (child or {} for child in node["inner"])
-    compared = {
-        name for part in _nodes(condition) if part["kind"] == "BinaryOperator" and part["opcode"] in ("<", "<=", ">", ">=")
-        for name in _variables(part)
-    }  # fmt: skip
+    comparisons = [part for part in _nodes(condition) if part.get("opcode") in ("<", "<=", ">", ">=")]
+    compared = {name for part in comparisons for name in _variables(part)}
     stepping = ("UnaryOperator", "CompoundAssignOperator")
     changed = {name for part in _nodes(increment) if part["kind"] in stepping for name in _variables(part)}
     if not compared & changed:

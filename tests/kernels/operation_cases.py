@@ -117,6 +117,9 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
             found.append(Case(f"sumcheck_round 2^{log} stride 2^{stride}", call, (f, w)))
             call = partial(operation("sumcheck_fold"), log_stride=stride)
             found.append(Case(f"sumcheck_fold 2^{log} stride 2^{stride}", call, (f, w, words(rng, 4))))
+            if log >= 2:
+                call = partial(fold_round, log_stride=stride, next_log_stride=max(stride - 1, 0))
+                found.append(Case(f"sumcheck_fold_round 2^{log} stride 2^{stride}", call, (f, w, words(rng, 4))))
         for samples, queries in ((0, 5), (2, 0), (2, 9)):
             call = partial(operation("query_weights"), log_domain=log + 1)
             indices = rng.integers(0, 2 * n, queries, dtype=np.uint32)
@@ -172,6 +175,11 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
                     (state,),
                 )
             )
+        # 1 and 2 shares end in one step of the sum, 3 leave one over, 128 are a GPU's; of a quad and of a round's two.
+        for count, size in ((1, 4), (2, 8), (3, 8), (128, 8)):
+            call = partial(challenge_shares, num_samples=5)
+            arrays = (state, words(rng, count, size), words(rng, 11))
+            found.append(Case(f"challenge_shares {count}x{size}, {buffered} waiting", call, arrays))
     for width in (1, 16, 64):
         x, indices = words(rng, 37, width), rng.integers(0, 37, 11, dtype=np.uint32)
         found.append(Case(f"gather_rows 37x{width}", operation("gather_rows"), (x, indices)))
@@ -184,6 +192,17 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
     for count in (1, 32, 33, 77, 256):
         found.append(Case(f"ext_sum of {count}", operation("ext_sum"), (words(rng, 3, count, 2, 4),)))
     return found
+
+
+def fold_round(device, f, w, r, **strides) -> list:
+    """The operation with its shares added up: how many there are is the device's business."""
+    f, w, shares = operation("sumcheck_fold_round")(device, f, w, r, **strides)
+    return [f, w, operation("ext_sum")(device, shares.reshape((1, shares.shape[0], 2, 4)))]
+
+
+def challenge_shares(device, state, shares, *segments, num_samples: int):
+    """The operation takes its segments as one list."""
+    return operation("challenge_shares", "challenge")(device, state, list(segments), shares, num_samples=num_samples)
 
 
 def gather_paths(device, indices, *layers, arity: int):

@@ -1,9 +1,9 @@
 """Small mutations of the package's own kernels, each with the check that must catch it.
 
-A fault is a text, an edit, the check that catches it and the words in which it does. The checks are those that the package's
-kernels pass: `check` runs the text on the check build, at the inputs of a self-test case (bounds, races, barriers, shuffles,
-unset words, ranges); `answer` does too, and compares with the known answer; `c++14`, `c++17` and `spaces` are clang's parses;
-`rules` is the allow-list over its syntax tree; `limits` are Apple's.
+A fault is a text, an edit, the check that catches it and the words in which it does. The checks are those that the
+package's kernels pass: `check` runs the text on the check build, at the inputs of a self-test case (bounds, races,
+barriers, shuffles, unset words, ranges); `answer` does too, and compares with the known answer; `c++14`, `c++17` and
+`spaces` are clang's parses; `rules` is the allow-list over its syntax tree; `limits` are Apple's.
 """
 
 from __future__ import annotations
@@ -43,73 +43,301 @@ HELPER = "\n[[kernel]] void"
 
 FAULTS: dict[str, Fault] = {
     # Memory and its order, on the check build.
-    "missing barrier": Fault("check", "ntt", "    GROUP_BARRIER();", "", r"race: (reads|writes) tile|reads tile\[\d+\] before", "ntt: 2^9"),
+    "missing barrier": Fault(
+        "check", "ntt", "    GROUP_BARRIER();", "", r"race: (reads|writes) tile|reads tile\[\d+\] before", "ntt: 2^9"
+    ),
     "barrier of some threads": Fault(
-        "check", "ntt", "    GROUP_BARRIER();", "    if (thread_position_in_threadgroup.y < 8) GROUP_BARRIER();", "of a group part|has finished|race: reads tile", "ntt: 2^9"
+        "check",
+        "ntt",
+        "    GROUP_BARRIER();",
+        "    if (thread_position_in_threadgroup.y < 8) GROUP_BARRIER();",
+        "of a group part|has finished|race: reads tile",
+        "ntt: 2^9",
     ),
     "off-by-one read": Fault("check", "montgomery", "(x[i], factor)", "(x[i + 1], factor)", r"reads x\[1000\]"),
-    "off-by-one write": Fault("check", "poseidon2", "store_words_8(out, i * WIDTH + part,", "store_words_8(out, i * WIDTH + part + 1,", "writes out|race"),
-    "uninitialised output": Fault("check", "montgomery", "out[i] = field", "if (i != 7) out[i] = field", r"no thread writes output out\[7\]"),
-    "uninitialised word": Fault("check", "hash_rows", "for (int k = 0; k < WIDTH; k++) s[k] = uint(0);", "for (int k = 0; k < 8; k++) s[k] = uint(0);", "never set"),
-    "tile too small": Fault("check", "ntt", "(tile, TILE_WORDS)", "(tile, 64)", r"tile\[\d+\], which has 64 words", "ntt: 2^9"),
-    "race between SIMD groups": Fault("check", "compress_layers", "lane < uint(32 >> level) && ", "", "race: writes out|writes out"),
-    "race between shares": Fault("check", "sumcheck_round", "store_quad(partial, t + threads, leading)", "store_quad(partial, t, leading)", "no thread writes"),
-    "two threads, one node": Fault("check", "compress", "parents, i * 8", "parents, (i >> 1) * 8", "race: writes parents"),
-    "row past the matrix": Fault("check", "gather_rows", "int(indices[q]) *", "(int(indices[q]) + 300) *", r"reads x\[\d+\], which has 4800"),
+    "off-by-one write": Fault(
+        "check",
+        "poseidon2",
+        "store_words_8(out, i * WIDTH + part,",
+        "store_words_8(out, i * WIDTH + part + 1,",
+        "writes out|race",
+    ),
+    "uninitialised output": Fault(
+        "check", "montgomery", "out[i] = field", "if (i != 7) out[i] = field", r"no thread writes output out\[7\]"
+    ),
+    "uninitialised word": Fault(
+        "check",
+        "hash_rows",
+        "for (int k = 0; k < WIDTH; k++) s[k] = uint(0);",
+        "for (int k = 0; k < 8; k++) s[k] = uint(0);",
+        "never set",
+    ),
+    "tile too small": Fault(
+        "check", "ntt", "(tile, TILE_WORDS)", "(tile, 64)", r"tile\[\d+\], which has 64 words", "ntt: 2^9"
+    ),
+    "race between SIMD groups": Fault(
+        "check", "compress_layers", "lane < uint(32 >> level) && ", "", "race: writes out|writes out"
+    ),
+    "race between rows": Fault(
+        "check",
+        "eq_outer",
+        "store_quad(out, b + a * int(size[0]),",
+        "store_quad(out, b,",
+        "race: writes out|no thread writes",
+    ),
+    "two threads, one node": Fault(
+        "check", "compress", "parents, i * 8", "parents, (i >> 1) * 8", "race: writes parents"
+    ),
+    "row past the matrix": Fault(
+        "check", "gather_rows", "int(indices[q]) *", "(int(indices[q]) + 300) *", r"reads x\[\d+\], which has 4800"
+    ),
     "last block read whole": Fault("check", "hash_rows", "if (block + k < length) s[k]", "s[k]", r"reads rows\[\d+\]"),
     "shift by 32": Fault("check", "powers", "exponent >> bit", "exponent >> (bit + 32)", "shifts a 32-bit word by 32"),
-    "shift out of a mask": Fault("check", "challenge", "(1u << int(size[5]))", "(uint(1) << (int(size[5]) + 19))", "shifts a 32-bit word by 32"),
+    "shift out of a mask": Fault(
+        "check", "challenge", "(1u << int(size[5]))", "(uint(1) << (int(size[5]) + 19))", "shifts a 32-bit word by 32"
+    ),
     "wrong shuffle width": Fault("check", "compress_layers", "(lane * 2) & 31", "(lane * 2)", "shuffles from lane"),
     "shuffle one lane too far": Fault("check", "compress_layers", "from + 1)", "from + 2)", "shuffles from lane 32"),
     "shuffle in a branch": Fault(
-        "check", "challenge", "uint sample = simd_shuffle(c.s, uint(c.left));",
-        "uint sample = c.s;\n    if (lane < uint(16)) sample = simd_shuffle(c.s, uint(c.left));", "threads of a SIMD group part",
+        "check",
+        "challenge",
+        "uint sample = simd_shuffle(c.s, uint(c.left));",
+        "uint sample = c.s;\n    if (lane < uint(16)) sample = simd_shuffle(c.s, uint(c.left));",
+        "threads of a SIMD group part",
     ),
-    "sum past its reduction": Fault("check", "ext_arithmetic", "c.x = wide_reduce_4(", "c.x = wide_reduce(", r"not below 2\^32 p", "ext_arithmetic: ext_mul"),
+    "sum past its reduction": Fault(
+        "check",
+        "ext_arithmetic",
+        "c.x = wide_reduce_4(",
+        "c.x = wide_reduce(",
+        r"not below 2\^32 p",
+        "ext_arithmetic: ext_mul",
+    ),
     "write to an input": Fault("check", "montgomery", "  out[i] = field", "  x[i] = field", "not in the dialect"),
     # Right as a program, wrong as mathematics.
-    "wrong round constant": Fault("answer", "poseidon2", "constants[(r) * T + i]", "constants[(r) * T + 0]", "wrong answer"),
-    "one round too few": Fault("answer", "poseidon2", "for (int r = 0; r < PARTIAL_ROUNDS; r++)", "for (int r = 1; r < PARTIAL_ROUNDS; r++)", "wrong answer"),
-    "no reduction of a sum": Fault("answer", "field_arithmetic", "return min(sum, sum - FIELD_P);", "return sum;", "wrong answer"),
-    "children swapped": Fault("answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"),
-    "fewer bits of grinding": Fault("answer", "grind", "(sample & mask)", "(sample & (mask >> 8))", "wrong answer", "grind: 12"),
+    "wrong round constant": Fault(
+        "answer", "poseidon2", "constants[(r) * T + i]", "constants[(r) * T + 0]", "wrong answer"
+    ),
+    "one round too few": Fault(
+        "answer",
+        "poseidon2",
+        "for (int r = 0; r < PARTIAL_ROUNDS; r++)",
+        "for (int r = 1; r < PARTIAL_ROUNDS; r++)",
+        "wrong answer",
+    ),
+    "no reduction of a sum": Fault(
+        "answer", "field_arithmetic", "return min(sum, sum - FIELD_P);", "return sum;", "wrong answer"
+    ),
+    "children swapped": Fault(
+        "answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"
+    ),
+    "fewer bits of grinding": Fault(
+        "answer", "grind", "(sample & mask)", "(sample & (mask >> 8))", "wrong answer", "grind: 12"
+    ),
     "biased index kept": Fault("answer", "challenge", "value & mask);", "(value >> 1) & mask);", "wrong answer"),
-    "pairs of the other order": Fault("answer", "sumcheck_fold", "return ((i >> s) << (s + 1)) | (i & uint((1 << s) - 1));", "return ((i >> s) << (s + 1)) | (i >> (31 - s) & uint((1 << s) - 1));", "wrong answer|reads", "sumcheck_fold: stride 2^12"),
+    "pairs of the other order": Fault(
+        "answer",
+        "sumcheck_fold",
+        "return ((i >> s) << (s + 1)) | (i & uint((1 << s) - 1));",
+        "return ((i >> s) << (s + 1)) | (i >> (31 - s) & uint((1 << s) - 1));",
+        "wrong answer|reads",
+        "sumcheck_fold: stride 2^12",
+    ),
     # What Metal's compiler would refuse.
-    "a name that Metal lacks": Fault("spaces", "field_arithmetic", "field_add(left, right)", "field_plus(left, right)", "undeclared identifier 'field_plus'"),
-    "a function that Metal lacks": Fault("c++14", "field_arithmetic", "uint left = a[i];", "uint left = popcnt(a[i]);", "undeclared identifier 'popcnt'"),
-    "wrong address space": Fault("c++14", "field_arithmetic", "uint left = a[i];", "device uint* p = b; uint left = p[i];", "cannot initialize"),
-    "device memory as a thread's": Fault("spaces", "hash_rows", "store_words_8(digests, i * 8, s);", "thread uint* p = digests; p[0] = s[0];", "cannot initialize|changes address space"),
-    "threadgroup memory as a thread's": Fault("spaces", "ntt", "  int log_rows = int(size[0])", "  thread uint* p = tile; int log_rows = int(size[0] + p[0])", "cannot initialize|changes address space"),
-    "a threadgroup array in a helper": Fault("spaces", "ntt", HELPER, "\nMETAL_FUNC uint helper() { threadgroup uint words[4]; return words[0]; }\n[[kernel]] void", "in (function|kernel)|address space|outermost"),
-    "a variable of program scope": Fault("spaces", "dot", HELPER, "\nthread uint counter = 0;\n[[kernel]] void", "program scope|address space"),
-    "a word of the language": Fault("spaces", "field_arithmetic", "uint left = a[i];", "uint half = a[i]; uint left = half;", "cannot combine|expected"),
-    "a constant shift by 32": Fault("c++14", "field_arithmetic", "uint left = a[i];", "uint left = a[i] >> 32;", "shift count"),
-    "C++17 on macOS 14": Fault("c++14", "ntt", "        if (radix_bits == 4) {", "        if constexpr (sizeof(int) == 4) {\n        if (radix_bits == 4) {}", "C\\+\\+17"),
-    "an array of unknown length": Fault("spaces", "poseidon2", "uint s[WIDTH];", "uint s[size[0]];", "variable length|constant expression"),
+    "a name that Metal lacks": Fault(
+        "spaces",
+        "field_arithmetic",
+        "field_add(left, right)",
+        "field_plus(left, right)",
+        "undeclared identifier 'field_plus'",
+    ),
+    "a function that Metal lacks": Fault(
+        "c++14", "field_arithmetic", "uint left = a[i];", "uint left = popcnt(a[i]);", "undeclared identifier 'popcnt'"
+    ),
+    "wrong address space": Fault(
+        "c++14", "field_arithmetic", "uint left = a[i];", "device uint* p = b; uint left = p[i];", "cannot initialize"
+    ),
+    "device memory as a thread's": Fault(
+        "spaces",
+        "hash_rows",
+        "store_words_8(digests, i * 8, s);",
+        "thread uint* p = digests; p[0] = s[0];",
+        "cannot initialize|changes address space",
+    ),
+    "threadgroup memory as a thread's": Fault(
+        "spaces",
+        "ntt",
+        "  int log_rows = int(size[0])",
+        "  thread uint* p = tile; int log_rows = int(size[0] + p[0])",
+        "cannot initialize|changes address space",
+    ),
+    "a threadgroup array in a helper": Fault(
+        "spaces",
+        "ntt",
+        HELPER,
+        "\nMETAL_FUNC uint helper() { threadgroup uint words[4]; return words[0]; }\n[[kernel]] void",
+        "in (function|kernel)|address space|outermost",
+    ),
+    "a variable of program scope": Fault(
+        "spaces", "powers", HELPER, "\nthread uint counter = 0;\n[[kernel]] void", "program scope|address space"
+    ),
+    "a word of the language": Fault(
+        "spaces",
+        "field_arithmetic",
+        "uint left = a[i];",
+        "uint half = a[i]; uint left = half;",
+        "cannot combine|expected",
+    ),
+    "a constant shift by 32": Fault(
+        "c++14", "field_arithmetic", "uint left = a[i];", "uint left = a[i] >> 32;", "shift count"
+    ),
+    "C++17 on macOS 14": Fault(
+        "c++14",
+        "ntt",
+        "        if (radix_bits == 4) {",
+        "        if constexpr (sizeof(int) == 4) {\n        if (radix_bits == 4) {}",
+        "C\\+\\+17",
+    ),
+    "an array of unknown length": Fault(
+        "spaces", "poseidon2", "uint s[WIDTH];", "uint s[size[0]];", "variable length|constant expression"
+    ),
     "a word that is not set": Fault("c++17", "gather_rows", "int width = int(size[0]);", "int width;", "uninitialized"),
-    "the preamble's name": Fault("spaces", "dot", HELPER, "\n#define N 3\nMETAL_FUNC uint ceildiv(uint a) { return a; }\nstruct Limits { uint x; };\n[[kernel]] void", "redefinition|Limits"),
+    "the preamble's name": Fault(
+        "spaces",
+        "powers",
+        HELPER,
+        "\n#define N 3\nMETAL_FUNC uint ceildiv(uint a) { return a; }\nstruct Limits { uint x; };\n[[kernel]] void",
+        "redefinition|Limits",
+    ),
     # What compiles, and is not allowed.
-    "recursion": Fault("rules", "dot", HELPER, "\nMETAL_FUNC uint down(uint a);\nMETAL_FUNC uint twice(uint a) { return down(a); }\nMETAL_FUNC uint down(uint a) { return a == uint(0) ? a : twice(a - 1); }\n[[kernel]] void", "calls itself"),
-    "a lambda": Fault("rules", "dot", "Quad sum = ext_zero();", "auto twice = [](uint a) { return a + a; }; Quad sum = ext_zero(); sum.x = twice(sum.x);", "LambdaExpr"),
-    "goto": Fault("rules", "dot", "Quad sum = ext_zero();", "again: Quad sum = ext_zero(); if (sum.x > uint(5)) goto again;", "LabelStmt|GotoStmt"),
-    "a loop that may not end": Fault("rules", "dot", "for (int j = 0; j < int(size[1]); j++)", "for (int j = 0; j < int(size[1]); t++)", "does not count"),
-    "a while loop": Fault("rules", "dot", "Quad sum = ext_zero();", "Quad sum = ext_zero(); while (sum.x > uint(1)) sum.x = sum.x / 2;", "WhileStmt"),
-    "a float": Fault("rules", "dot", "Quad sum = ext_zero();", "Quad sum = ext_zero(); sum.x = uint(0.5f * 2);", "FloatingLiteral|floating type"),
-    "a struct in device memory": Fault("rules", "dot", "store_quad(partial, t, sum);", "((device Quad*)partial)[int(t)].x = sum.x;", "keeps Quad in memory"),
-    "64-bit words in device memory": Fault("rules", "dot", "store_quad(partial, t, sum);", "((device ulong*)partial)[int(t)] = ulong(sum.x);", "keeps (unsigned long|ulong) in memory|keeps unsigned in memory"),
-    "a pointer without a space": Fault("rules", "dot", HELPER, "\nMETAL_FUNC uint first(uint* words) { return words[0]; }\n[[kernel]] void", "points to no address space"),
-    "a virtual function": Fault("rules", "dot", HELPER, "\nstruct Base { virtual uint get() const { return 1; } };\n[[kernel]] void", "virtual"),
-    "a derived class": Fault("rules", "dot", HELPER, "\nstruct Base { uint a; };\nstruct Derived : Base { uint b; };\n[[kernel]] void", "virtual or derived"),
-    "a static local": Fault("rules", "dot", "Quad sum = ext_zero();", "static constant uint three = 3; Quad sum = ext_zero(); sum.x = three;", "is static"),
-    "Metal's own name": Fault("rules", "dot", HELPER, "\nMETAL_FUNC uint clamp(uint a) { return a; }\n[[kernel]] void", "the name clamp"),
-    "a function pointer": Fault("rules", "dot", "Quad sum = ext_zero();", "uint (*add)(uint, uint) = &field_add; Quad sum = ext_zero(); sum.x = add(sum.x, sum.y);", "pointer.* to a? ?function|pointers to functions"),
-    "a switch": Fault("rules", "dot", "Quad sum = ext_zero();", "Quad sum = ext_zero(); switch (int(t)) { case 1: sum.x = uint(1); }", "SwitchStmt"),
+    "recursion": Fault(
+        "rules",
+        "powers",
+        HELPER,
+        "\nMETAL_FUNC uint down(uint a);\nMETAL_FUNC uint twice(uint a) { return down(a); }\n"
+        "METAL_FUNC uint down(uint a) { return a == uint(0) ? a : twice(a - 1); }\n[[kernel]] void",
+        "calls itself",
+    ),
+    "a lambda": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "auto twice = [](uint a) { return a + a; }; Quad power = ext_one(); power.x = twice(power.x);",
+        "LambdaExpr",
+    ),
+    "goto": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "again: Quad power = ext_one(); if (power.x > uint(5)) goto again;",
+        "LabelStmt|GotoStmt",
+    ),
+    "a loop that may not end": Fault(
+        "rules",
+        "powers",
+        "for (int bit = 0; bit < int(size[1]); bit++)",
+        "for (int bit = 0; bit < int(size[1]); exponent++)",
+        "does not count",
+    ),
+    "a while loop": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "Quad power = ext_one(); while (power.x > uint(1)) power.x = power.x / 2;",
+        "WhileStmt",
+    ),
+    "a float": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "Quad power = ext_one(); power.x = uint(0.5f * 2);",
+        "FloatingLiteral|floating type",
+    ),
+    "a struct in device memory": Fault(
+        "rules",
+        "powers",
+        "store_quad(out, i, power);",
+        "((device Quad*)out)[int(i)].x = power.x;",
+        "keeps Quad in memory",
+    ),
+    "64-bit words in device memory": Fault(
+        "rules",
+        "powers",
+        "store_quad(out, i, power);",
+        "((device ulong*)out)[int(i)] = ulong(power.x);",
+        "keeps (unsigned long|ulong) in memory|keeps unsigned in memory",
+    ),
+    "a pointer without a space": Fault(
+        "rules",
+        "powers",
+        HELPER,
+        "\nMETAL_FUNC uint first(uint* words) { return words[0]; }\n[[kernel]] void",
+        "points to no address space",
+    ),
+    "a virtual function": Fault(
+        "rules",
+        "powers",
+        HELPER,
+        "\nstruct Base { virtual uint get() const { return 1; } };\n[[kernel]] void",
+        "virtual",
+    ),
+    "a derived class": Fault(
+        "rules",
+        "powers",
+        HELPER,
+        "\nstruct Base { uint a; };\nstruct Derived : Base { uint b; };\n[[kernel]] void",
+        "virtual or derived",
+    ),
+    "a static local": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "static constant uint three = 3; Quad power = ext_one(); power.x = three;",
+        "is static",
+    ),
+    "Metal's own name": Fault(
+        "rules", "powers", HELPER, "\nMETAL_FUNC uint clamp(uint a) { return a; }\n[[kernel]] void", "the name clamp"
+    ),
+    "a function pointer": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "uint (*add)(uint, uint) = &field_add; Quad power = ext_one(); power.x = add(power.x, power.y);",
+        "pointer.* to a? ?function|pointers to functions",
+    ),
+    "a switch": Fault(
+        "rules",
+        "powers",
+        "Quad power = ext_one();",
+        "Quad power = ext_one(); switch (int(i)) { case 1: power.x = uint(1); }",
+        "SwitchStmt",
+    ),
     # Apple's limits.
-    "33 KB": Fault("limits", "ntt", "#define TILE_WORDS 4096", "#define TILE_WORDS 8448", "threadgroup arrays of 33792 bytes"),
-    "two tiles": Fault("limits", "ntt", "THREADGROUP_ARRAY(tile, TILE_WORDS);", "THREADGROUP_ARRAY(tile, TILE_WORDS); THREADGROUP_ARRAY(second, 4097);", "threadgroup arrays of 32784 bytes"),
-    "rounds unrolled": Fault("limits", "poseidon2", "    ROLLED_LOOP \\\n    for (int r = 0; r < PARTIAL_ROUNDS; r++)", "    UNROLLED_LOOP \\\n    for (int r = 0; r < PARTIAL_ROUNDS; r++)", "instructions in a row"),
-    "a state of 512 words": Fault("limits", "poseidon2", "uint s[WIDTH];", "uint s[512]; for (int k = 0; k < 512; k++) s[k] = states[(int(i) * k) & 15]; for (int k = 0; k < 512; k++) s[(int(i) + s[k & 15]) & 511] += s[k];", "spill|registers"),
+    "33 KB": Fault(
+        "limits", "ntt", "#define TILE_WORDS 4096", "#define TILE_WORDS 8448", "threadgroup arrays of 33792 bytes"
+    ),
+    "two tiles": Fault(
+        "limits",
+        "ntt",
+        "THREADGROUP_ARRAY(tile, TILE_WORDS);",
+        "THREADGROUP_ARRAY(tile, TILE_WORDS); THREADGROUP_ARRAY(second, 4097);",
+        "threadgroup arrays of 32784 bytes",
+    ),
+    "rounds unrolled": Fault(
+        "limits",
+        "poseidon2",
+        "    ROLLED_LOOP \\\n    for (int r = 0; r < PARTIAL_ROUNDS; r++)",
+        "    UNROLLED_LOOP \\\n    for (int r = 0; r < PARTIAL_ROUNDS; r++)",
+        "instructions in a row",
+    ),
+    "a state of 512 words": Fault(
+        "limits",
+        "poseidon2",
+        "uint s[WIDTH];",
+        "uint s[512]; for (int k = 0; k < 512; k++) s[k] = states[(int(i) * k) & 15]; "
+        "for (int k = 0; k < 512; k++) s[(int(i) + s[k & 15]) & 511] += s[k];",
+        "spill|registers",
+    ),
 }
 LAUNCH_FAULTS = {
     "1024 threads": ({"group": 1024}, "groups of 1024 threads"),

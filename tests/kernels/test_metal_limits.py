@@ -1,17 +1,18 @@
 """Apple's limits: of every text and launch that the package can ask of Metal, and paper estimates of its time there.
 
-The launches of whole proofs up to 2^24 are traced, which computes nothing; limits and estimates are in metal_limits.py and
-whir_mlx/kernels/estimates.py.
+The launches of whole proofs up to 2^24 are traced, which computes nothing; limits and estimates are in metal_limits.py
+and whir_mlx/kernels/estimates.py.
 """
 
 import re
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from tests.kernels.metal_clang import CLANG, on_all_cores
-from tests.kernels.metal_launches import PROOFS, Launch, base_name, collected, texts
+from tests.kernels.metal_launches import Launch, base_name, collected, texts
 from tests.kernels.metal_limits import CACHED_INSTRUCTIONS, REGISTERS, launch_faults, machine_code, text_faults
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.dispatch_limits import DISPATCH_PERMUTATIONS, dispatch_windows
@@ -25,7 +26,8 @@ def proof_milliseconds(label: str, chip: str, *, floor: bool = False) -> float:
     """Paper estimate of one of `PROOFS`: its launches, command buffers of 40 at 20 us each, and one round trip."""
     launches = [launch for launch in collected()[0] if launch.label == label]
     seconds = sum(
-        kernel_seconds(CHIPS[chip], x.name, x.size, dict(x.values), x.threads, x.words, floor=floor, expected=True) for x in launches
+        kernel_seconds(CHIPS[chip], x.name, x.size, dict(x.values), x.threads, x.words, floor=floor, expected=True)
+        for x in launches
     )
     return 1000 * (seconds + len(launches) / 40 * 20e-6 + 120e-6)
 
@@ -36,7 +38,8 @@ def test_texts_keep_the_limits():
 
 
 def test_launches_keep_the_limits():
-    """Groups of at most 256 threads, grids below 2^31, and no dispatch over 100 ms on an M1 at a published prover's rate."""
+    """Groups of at most 256 threads, grids below 2^31, and no dispatch over 100 ms on an M1 at a published prover's
+    rate."""
     launches, _ = collected()
     assert {"S 2^27", "S 2^24 ary4", "S 2^24 w24"} <= {launch.label for launch in launches}
     assert sorted({fault for launch in launches for fault in launch_faults(launch)}) == []
@@ -48,12 +51,19 @@ def test_whole_groups_where_threads_work_together():
     for label, kernel in collected()[1]:
         body = kernel.source[kernel.source.rindex("[[kernel]]") :]
         name = base_name(kernel.name)
-        if "GROUP_BARRIER" in body or re.search(r"simd_|challenger_|shuffle", body.replace("thread_index_in_simdgroup", "")):
+        if "GROUP_BARRIER" in body or re.search(
+            r"simd_|challenger_|shuffle", body.replace("thread_index_in_simdgroup", "")
+        ):
             seen.add(name)
             unit = kernel.group if "GROUP_BARRIER" in body else (32, 1, 1)
-            assert all(extent % size == 0 for extent, size in zip(kernel.grid, unit)), (label, name, kernel.grid, kernel.group)
+            assert all(extent % size == 0 for extent, size in zip(kernel.grid, unit)), (
+                label,
+                name,
+                kernel.grid,
+                kernel.group,
+            )
             x, y, z = kernel.group
-            assert x * y * z % 32 == 0 or "GROUP_BARRIER" in body and "simd" not in body, (label, name, kernel.group)
+            assert x * y * z % 32 == 0 or ("GROUP_BARRIER" in body and "simd" not in body), (label, name, kernel.group)
     assert {"ntt", "compress_layers", "challenge"} <= seen
 
 
@@ -62,20 +72,24 @@ def test_sizes_past_2_31_are_refused(log_rows):
     """32-bit indices count words: an array of 2^31 of them, 8 GB, is refused before MLX or a kernel sees it."""
     device = GpuDevice("metal", trace=True)
     with pytest.raises(ValueError, match=r"fewer than 2\^31 words"):
-        device.launch("montgomery", (1,), [], [(1 << log_rows, 1 << (31 - log_rows))], grid=(1, 1, 1), values={"TO_MONTGOMERY": 1})
-
+        device.launch(
+            "montgomery", (1,), [], [(1 << log_rows, 1 << (31 - log_rows))], grid=(1, 1, 1), values={"TO_MONTGOMERY": 1}
+        )
 
 
 @pytest.mark.skipif(CLANG is None, reason="clang is not installed")
 def test_registers_and_instructions():
-    """Estimated by another GPU's compiler (metal_limits.py): no spills at 256 threads a group, loops that fit the cache.
+    """Estimated by another GPU's compiler (metal_limits.py): no spills at 256 threads a group, loops that fit the
+    cache.
 
     The transform's one loop holds radix 2, 4, 8 and 16; a group runs through one of them at a time, the largest of some
     1,300 instructions, so twice the cache is allowed there.
     """
     chosen = {}
     for name, text in texts().items():
-        chosen.setdefault((base_name(name), tuple(sorted(re.findall(r"^#define ([A-Z]+) (\d+)$", text, re.MULTILINE)))), text)
+        chosen.setdefault(
+            (base_name(name), tuple(sorted(re.findall(r"^#define ([A-Z]+) (\d+)$", text, re.MULTILINE)))), text
+        )
     for (name, _), code in zip(chosen, on_all_cores(machine_code, chosen.values())):
         assert code.spilled == 0 and code.registers <= REGISTERS, (name, code)
         assert 0 < code.instructions and code.loop <= (2 if name == "ntt" else 1) * CACHED_INSTRUCTIONS, (name, code)
@@ -90,7 +104,8 @@ def test_every_kernel_has_an_estimate():
 
 
 def test_estimates_of_kernels_against_published_numbers():
-    """M1, 8 cores: 36 M permutations/s and 0.7e9 transformed elements/s are published; the aim is 70 M and 2.3 to 3.4e9."""
+    """M1, 8 cores: 36 M permutations/s and 0.7e9 transformed elements/s are published; the aim is 70 M and 2.3 to
+    3.4e9."""
     count = 1 << 20
 
     def rate(floor):
@@ -115,7 +130,7 @@ def test_estimate_of_a_proof(chip, milliseconds):
 def test_windows_cover_everything_once(count, permutations):
     windows = list(dispatch_windows(GpuDevice("metal", trace=True), count, permutations))
     assert windows[0][0] == 0 and windows[-1][1] == count
-    assert all(a[1] == b[0] for a, b in zip(windows, windows[1:]))
+    assert all(a[1] == b[0] for a, b in pairwise(windows))
     assert all((end - first) * permutations <= DISPATCH_PERMUTATIONS or end - first <= 256 for first, end in windows)
     assert all((end - first) % 256 == 0 for first, end in windows[:-1])
     assert list(dispatch_windows(get_device("numpy"), count, permutations)) == [(0, count)]
@@ -166,7 +181,9 @@ def kernels_table(label: str = "S 2^22") -> str:
         if x.label == label:
             spent[x.name][0] += 1
             for i, chip in enumerate(CHIPS.values()):
-                spent[x.name][i + 1] += 1000 * kernel_seconds(chip, x.name, x.size, dict(x.values), x.threads, x.words, expected=True)
+                spent[x.name][i + 1] += 1000 * kernel_seconds(
+                    chip, x.name, x.size, dict(x.values), x.threads, x.words, expected=True
+                )
     lines = ["| kernel | launches | " + " | ".join(CHIPS) + " |", "|---|---|" + "---|" * len(CHIPS)]
     for name, (count, *times) in sorted(spent.items(), key=lambda item: -item[1][1]):
         lines.append(f"| {name} | {count} | " + " | ".join(f"{t:.2f}" for t in times) + " |")
@@ -176,7 +193,10 @@ def kernels_table(label: str = "S 2^22") -> str:
 def test_limits_bite():
     """33 KB, 1,024 threads and a dispatch that is too long are found."""
     ntt = next(text for name, text in texts().items() if base_name(name) == "ntt")
-    assert "threadgroup arrays of 33792 bytes" in text_faults(re.sub(r"#define TILE_WORDS \d+", "#define TILE_WORDS 8448", ntt))[0]
+    assert (
+        "threadgroup arrays of 33792 bytes"
+        in text_faults(re.sub(r"#define TILE_WORDS \d+", "#define TILE_WORDS 8448", ntt))[0]
+    )
     slow = Launch("", "poseidon2", (1 << 22,), (("WIDTH", 16),), 1 << 22, 1024, 1 << 26)
     assert len(launch_faults(slow)) == 2
 

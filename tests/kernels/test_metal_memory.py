@@ -1,8 +1,10 @@
-"""Every kernel under Metal's memory model: on the check build with Metal's launch shapes, under several orders of groups and
-threads and several SIMD widths, with its race detector, every case of the self-test gives the known answer.
+"""Every kernel under Metal's memory model: known answers, whatever the order of threads.
 
-Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand words over by lane number know only groups of
-32 (compress_layers, ext_sum_simd) or of 16 and 32 (challenge).
+The cases of the self-test run on the check build with Metal's launch shapes and its race detector, under several orders
+of groups and threads and several SIMD widths.
+
+Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand words over by lane number know only
+groups of 32 (compress_layers, ext_sum_simd) or of 16 and 32 (challenge).
 """
 
 import pytest
@@ -16,14 +18,16 @@ from whir_mlx.selftest.cases import kernel_cases
 
 CASES = {case.label: case for case in kernel_cases()}
 # (seed of the orders, SIMD width). 8 and 64 are wider and narrower than any Apple GPU's.
-ORDERS = ((0, 32), (1, 32), (2, 32), (3, 64), (4, 8))
+ORDERS = ((2, 32), (3, 32), (4, 64), (5, 8))
 NEEDS_32 = ("compress_layers", "ext_sum")
 
 
 def runs_at(label: str, width: int) -> bool:
     """Whether the package launches the case's kernel on a device of this SIMD width."""
     kernel = label.split(":")[0]
-    return width == 32 or not (kernel in NEEDS_32 or load(kernel).has_simd or label.startswith(("dot", "fold_axis", "sumcheck_round")))
+    return width == 32 or not (
+        kernel in NEEDS_32 or load(kernel).has_simd or label.startswith(("dot", "fold_axis", "sumcheck_round"))
+    )
 
 
 def device_of(seed: int, width: int) -> Device:
@@ -36,7 +40,7 @@ def device_of(seed: int, width: int) -> Device:
 def test_answers_do_not_depend_on_order(label, seed, width):
     if not runs_at(label, width):
         pytest.skip("this kernel counts on SIMD groups of 32")
-    if label == "ntt: 2^14 x 1, padded" and seed > 0:
+    if label == "ntt: 2^14 x 1, padded" and seed > 2:
         pytest.skip("three passes in one order are enough")
     assert digest(CASES[label].run(device_of(seed, width))) == known_answers()[label]
 

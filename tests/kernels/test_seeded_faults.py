@@ -1,4 +1,4 @@
-"""Every seeded fault is caught by the check that should (seeded_faults.py), and the unchanged kernels pass those checks."""
+"""Every seeded fault is caught by its check (seeded_faults.py), and the unchanged kernels pass those checks."""
 
 import re
 from dataclasses import replace

@@ -25,8 +25,8 @@ __all__ = ["selftest"]
 def selftest(device: str, quick: bool, as_json: bool) -> None:
     """Check this machine: known answers of every kernel and whole proofs on the device, each run twice.
 
-    The answers are compared with those of NumPy and of the CPU target, word for word. Exit code 0 where all are right, 1
-    where one is not. Please add the output to a bug report.
+    The answers are compared with those of NumPy and of the CPU target, word for word. Exit code 0 where all are right,
+    1 where one is not. Please add the output to a bug report.
     """
     try:
         # The whole test, not its short form, is what this command is for.
@@ -40,7 +40,12 @@ def selftest(device: str, quick: bool, as_json: bool) -> None:
     checks = _run(chosen, large=not quick)
     failed = [check for check in checks if check.ok is False]
     if as_json:
-        values = {"ok": not failed, "command": "selftest", "machine": facts, "checks": [_values(check) for check in checks]}
+        values = {
+            "ok": not failed,
+            "command": "selftest",
+            "machine": facts,
+            "checks": [_values(check) for check in checks],
+        }
         click.echo(json.dumps(values))
     else:
         _print(facts, checks)
@@ -68,7 +73,11 @@ def _print(facts: dict, checks: list[Check]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     about = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in facts.items():
-        shown = size_text(value) if isinstance(value, int) and ("memory" in name or "size" in name or "length" in name) else value
+        shown = (
+            size_text(value)
+            if isinstance(value, int) and ("memory" in name or "size" in name or "length" in name)
+            else value
+        )
         about.add_row(name, str(shown))
     console.print(about)
     table = Table("check", "result", "first run, ms", "again, ms")
@@ -76,9 +85,13 @@ def _print(facts: dict, checks: list[Check]) -> None:
         column.justify = "right"
     words = {True: "ok", False: "[bold red]WRONG[/]", None: "skipped"}
     for check in checks:
-        shown = ("", "") if check.ok is None else (f"{1000 * check.first_seconds:.2f}", f"{1000 * check.again_seconds:.2f}")
+        shown = (
+            ("", "") if check.ok is None else (f"{1000 * check.first_seconds:.2f}", f"{1000 * check.again_seconds:.2f}")
+        )
         table.add_row(check.label, words[check.ok], *shown)
     console.print(table)
     skipped = [check for check in checks if check.ok is None]
     good = sum(check.ok is True for check in checks)
-    console.print(f"{good} of {len(checks) - len(skipped)} checks right" + (f", {len(skipped)} skipped" if skipped else ""))
+    console.print(
+        f"{good} of {len(checks) - len(skipped)} checks right" + (f", {len(skipped)} skipped" if skipped else "")
+    )

@@ -1,6 +1,7 @@
-// One step of the transcript: absorb three runs of words in order, then sample words, then draw indices below 2^index_bits.
+// One step of the transcript: absorb three runs of words in order and then a message of W <= 8 words, the sum of P shares (none
+// where P is 0); then sample words, then draw indices below 2^index_bits.
 // An index is the low bits of a canonical sample; the sample p - 1 would bias it and is drawn again.
-// size: [words of first, of second, of third, samples, indices, index_bits]. tables: (157,), see challenger.h.
+// size: [words of first, of second, of third, samples, indices, index_bits, P, W]. tables: (157,), see challenger.h.
 // state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the length is 0).
 // samples: (max(1, samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused places get 0.
 // Grid: one SIMD group, of 16 or 32 threads.
@@ -13,9 +14,11 @@ kernel void challenge(
     const device uint* first [[buffer(3)]],
     const device uint* second [[buffer(4)]],
     const device uint* third [[buffer(5)]],
-    device uint* new_state [[buffer(6)]],
-    device uint* samples [[buffer(7)]],
-    device uint* indices [[buffer(8)]],
+    const device uint* shares [[buffer(6)]],
+    device uint* new_state [[buffer(7)]],
+    device uint* samples [[buffer(8)]],
+    device uint* indices [[buffer(9)]],
+    device uint* message [[buffer(10)]],
     uint thread_index_in_simdgroup [[thread_index_in_simdgroup]]) {
   Challenger c;
   c.lane = thread_index_in_simdgroup & 15;
@@ -29,19 +32,31 @@ kernel void challenge(
   // The stream: what was buffered, then the three runs. Lane k < 8 reads word k of each block of 8.
   int buffered = int(state[24]);
   int end1 = buffered + int(size[0]), end2 = end1 + int(size[1]), end3 = end2 + int(size[2]);
+  int num_shares = int(size[6]), message_words = num_shares > 0 ? int(size[7]) : 0;
+  int end = end3 + message_words;
+  // Word k of the message in lanes k and k + 8, which add up every other share each.
+  uint summed = uint(0);
+  uint word = min(c.lane & 7, uint(message_words > 0 ? message_words - 1 : 0));
+  for (int p = 0; p < num_shares; p += 2) {
+    uint share = (c.lane >> 3) + p;
+    uint value = shares[min(share, uint(num_shares - 1)) * message_words + word];
+    summed = field_add(summed, select(uint(0), value, share < uint(num_shares)));
+  }
+  summed = field_add(summed, simd_shuffle_xor(summed, 8));
   uint words = uint(0);
-  if (end3 == buffered) words = state[16 + (c.lane & 7)];
+  if (end == buffered) words = state[16 + (c.lane & 7)];
   ROLLED_LOOP
-  for (int block = 0; end3 > buffered && block < end3; block += 8) {
+  for (int block = 0; end > buffered && block < end; block += 8) {
     uint at = (c.lane & 7) + block;
     // An index past a run's end reads its first word, which the next line replaces.
     uint value = state[select(uint(16), at + 16, at < uint(buffered))];
     value = select(first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))], value, at < uint(buffered));
     value = select(second[select(uint(0), at - end1, at >= uint(end1) && at < uint(end2))], value, at < uint(end1));
-    words = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end3))], value, at < uint(end2));
-    if (block + 8 <= end3) challenger_absorb(c, words, 8, tables);
+    value = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end3))], value, at < uint(end2));
+    words = select(simd_shuffle(summed, (at - end3) & 7), value, at < uint(end3));
+    if (block + 8 <= end) challenger_absorb(c, words, 8, tables);
   }
-  int waiting = end3 > buffered ? end3 & 7 : buffered;
+  int waiting = end > buffered ? end & 7 : buffered;
   // Outputs are gone as soon as an input waits.
   if (waiting > 0) c.left = 0;
 
@@ -79,6 +94,7 @@ kernel void challenge(
     STORE_IF(lane == uint(0), indices, uint(missing), uint(0));
   }
 
+  STORE_IF(lane < uint(8), message, lane, select(uint(0), summed, lane < uint(message_words)));
   STORE_IF(lane < uint(16), new_state, lane, c.s);
   STORE_IF(lane < uint(8), new_state, lane + 16, select(uint(0), words, lane < uint(waiting)));
   STORE_IF(lane == uint(0), new_state, uint(24), uint(waiting));

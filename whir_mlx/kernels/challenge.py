@@ -36,6 +36,23 @@ def challenge(device: Device, state, segments: list, *, num_samples: int, num_in
     2^index_bits (uniform: the one biased sample, p - 1, is drawn again; 0 bits draw nothing and give zeros).
     Raises ValueError for more segments or index_bits > 27. Source: p3-challenger 0.8.0 (`duplex_challenger.rs`).
     """
+    return _step(device, state, segments, None, num_samples, num_indices, index_bits)[:3]
+
+
+@operation
+def challenge_shares(device: Device, state, segments: list, shares, *, num_samples: int):
+    """As `challenge`, but after the segments absorbs the sum of `shares`, (P, W) Montgomery words with W <= 8 words a share.
+
+    Returns the new state, the samples, and that sum, (W,). Adding up here saves a reduction its last launch.
+    """
+    check_shape("shares", shares.shape, ndim=2)
+    if shares.shape[0] < 1 or not 1 <= shares.shape[1] <= 8:
+        raise ValueError(f"shares must be (P, W) with P >= 1 and W in 1..8, got {tuple(shares.shape)}")
+    state, samples, _, message = _step(device, state, segments, shares, num_samples, 0, 0)
+    return state, samples, message[: shares.shape[1]]
+
+
+def _step(device: Device, state, segments: list, shares, num_samples: int, num_indices: int, index_bits: int):
     check_shape("state", state.shape, ndim=1, last=26)
     if not 1 <= len(segments) <= 3:
         raise ValueError(f"segments must be 1 to 3 arrays, got {len(segments)}")
@@ -47,15 +64,16 @@ def challenge(device: Device, state, segments: list, *, num_samples: int, num_in
         runs.append(state)
         sizes.append(0)
     drawn = num_indices if index_bits else 0
-    new_state, samples, indices = device.launch(
+    new_state, samples, indices, message = device.launch(
         "challenge",
-        (*sizes, num_samples, drawn, index_bits),
-        [_tables(device), state, *runs],
-        [(26,), (max(1, num_samples),), (max(1, drawn),)],
+        (*sizes, num_samples, drawn, index_bits, *((0, 0) if shares is None else shares.shape)),
+        [_tables(device), state, *runs, state if shares is None else shares],
+        [(26,), (max(1, num_samples),), (max(1, drawn),), (8,)],
         grid=(device.simd_width, 1, 1),
         group=(device.simd_width, 1, 1),
         lanes=device.simd_width,
     )
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))
-    return new_state, samples if num_samples else samples[:0], indices if num_indices else indices[:0]
+    samples = samples if num_samples else samples[:0]
+    return new_state, samples, indices if num_indices else indices[:0], message

@@ -32,6 +32,8 @@ class Device:
         self.tuning = name
         # Threads of a SIMD group, as far as a kernel that works by SIMD groups must know.
         self.simd_width = 32
+        # Threads whose sums one kernel adds up by itself (REDUCE_WIDTH of the dialect).
+        self.reduce_width = 32
         # Independent threads that fill the device; a search runs on this many.
         self.search_threads = 1 << 16
         # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
@@ -110,6 +112,7 @@ class CpuDevice(Device):
         super().__init__("cpu")
         self.threads = cpu.default_threads()
         self.vector_lanes = lanes or cpu.native_lanes()
+        self.reduce_width = self.vector_lanes
         # Vectors of this many threads stand for SIMD groups; 16 are what a cooperative permutation needs.
         self.simd_width = 16
 

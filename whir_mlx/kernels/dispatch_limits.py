@@ -10,14 +10,13 @@ MAX_DISPATCH_SECONDS = 0.1
 """The system's budget is undocumented; others tune their Metal kernels to stay below this."""
 
 DISPATCH_PERMUTATIONS = 1 << 21
-"""Poseidon2 permutations of width 16 in one dispatch: some 60 ms on an M1 with 8 cores, at the rate that a published Metal
-prover reaches there."""
+"""Poseidon2 permutations of width 16 in one dispatch: some 60 ms on an M1, at a published Metal prover's rate."""
 
 _GROUP = 256
 
 
 def dispatch_windows(device: Device, count: int, permutations: float) -> Iterator[tuple[int, int]]:
-    """Ranges (first, end) that cover `count` items, each range one dispatch. On other targets than Metal one range is all.
+    """Ranges (first, end) that cover `count` items, one dispatch each; on other targets than Metal one range is all.
 
     permutations: work of one item in permutations of width 16. All ranges but the last are whole groups of threads.
     """

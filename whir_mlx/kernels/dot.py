@@ -9,14 +9,27 @@ from .share import share_out
 
 
 @operation
-def dot(device: Device, a, b):
-    """sum of a[i] * b[i]. a, b: (N, 4) uint32 Montgomery words, N a power of two -> (4,)."""
+def dot_shares(device: Device, a, b):
+    """The threads' shares of sum of a[i] * b[i]. a, b: (N, 4) uint32 Montgomery words, N >= 1 -> (shares, 4), to be added."""
     check_shape("a", a.shape, ndim=2, last=4)
-    if tuple(a.shape) != tuple(b.shape):
-        raise ValueError(f"a and b must have one shape, got {tuple(a.shape)} and {tuple(b.shape)}")
+    if tuple(a.shape) != tuple(b.shape) or a.shape[0] < 1:
+        raise ValueError(f"a and b must have one shape of at least one element, got {tuple(a.shape)} and {tuple(b.shape)}")
     count = a.shape[0]
     threads, each = share_out(device, count)
-    (partial,) = device.launch("dot", (threads, each), [a, b], [(threads, 4)], grid=(threads, 1, 1), cost=12.0 * count)
-    if threads == 1:
-        return partial.reshape((4,))
-    return ext_sum(device, partial.reshape((1, threads, 1, 4))).reshape((4,))
+    return device.launch(
+        "dot",
+        (threads, each, count),
+        [a, b],
+        [(threads // device.reduce_width, 4)],
+        grid=(threads, 1, 1),
+        cost=12.0 * count,
+    )[0]
+
+
+@operation
+def dot(device: Device, a, b):
+    """sum of a[i] * b[i]. a, b: (N, 4) uint32 Montgomery words, N >= 1 -> (4,)."""
+    shares = dot_shares(device, a, b)
+    if shares.shape[0] == 1:
+        return shares.reshape((4,))
+    return ext_sum(device, shares.reshape((1, shares.shape[0], 1, 4))).reshape((4,))

@@ -1,8 +1,8 @@
-"""Paper estimates of time on Apple GPUs, from published measurements of their instructions; nothing here was run on one.
+"""Paper estimates of time on Apple GPUs, from published measurements of their instructions; none was run on one.
 
-Multiplications, shifts and other "complex" instructions fill their pipe while adds and minima run beside them, so a kernel's
-cycles are counted from its products alone: cycles of one SIMD group's instruction stream on one of a core's four
-schedulers. Sources: philipturner/metal-benchmarks (throughputs of M1), public reports on clocks and bandwidths.
+Multiplications, shifts and other "complex" instructions fill their pipe while adds and minima run beside them, so a
+kernel's cycles are counted from its products alone: cycles of one SIMD group's instruction stream on one of a core's
+four schedulers. Sources: philipturner/metal-benchmarks (throughputs of M1), public reports on clocks and bandwidths.
 Error bars: 40% either way; docs/metal.md has the table.
 """
 
@@ -15,14 +15,16 @@ __all__ = ["CHIPS", "Chip", "kernel_seconds", "thread_cycles"]
 LANES = 128
 """32-bit lanes a core and clock."""
 
-# Cycles a 32-wide instruction: 32 x 32 = 64 wide product (with or without an addend) 8, low product and shift 4, high product 8.
+# Cycles a 32-wide instruction: 32 x 32 = 64 wide product (with or without an addend) 8, low product and shift 4, high
+# product 8.
 _WIDE, _LOW, _HIGH = 8, 4, 8
 _REDUCE = _LOW + _HIGH
 _PRODUCT = _WIDE + _REDUCE
 _EXT_PRODUCT = 16 * _WIDE + 4 * _REDUCE
 _SCALED = 4 * (_WIDE + _REDUCE / 4)  # base times extension, summed by fours before the reduction
 _INVERSE = 59 * _PRODUCT
-# Full rounds: 8 of t S-boxes of 4 products; partial rounds: one S-box, and the diagonal: two shifts or a product an entry.
+# Full rounds: 8 of t S-boxes of 4 products; partial rounds: one S-box, and the diagonal: two shifts or a product an
+# entry.
 _PERMUTATION = {
     16: (8 * 16 * 4 + 13 * 4) * _PRODUCT + 13 * (7 * 2 * _LOW + 2 * _LOW),
     24: (8 * 24 * 4 + 21 * 4) * _PRODUCT + 21 * (15 * 2 * _LOW + 2 * _LOW),
@@ -99,7 +101,9 @@ _CYCLES = {
     "eq_outer": lambda size, values, expected: _EXT_PRODUCT,
     "eq_table": lambda size, values, expected: size[1] * _EXT_PRODUCT,
     "expand_point": lambda size, values, expected: max(size) * _EXT_PRODUCT,
-    "ext_arithmetic": lambda size, values, expected: (0, 0, _EXT_PRODUCT, 16 * _PRODUCT + _INVERSE)[values["OPERATION"]],
+    "ext_arithmetic": lambda size, values, expected: (0, 0, _EXT_PRODUCT, 16 * _PRODUCT + _INVERSE)[
+        values["OPERATION"]
+    ],
     "ext_sum": lambda size, values, expected: 0.0,
     "ext_sum_simd": lambda size, values, expected: 0.0,
     "field_arithmetic": lambda size, values, expected: (0, 0, _PRODUCT, _INVERSE)[values["OPERATION"]],
@@ -117,6 +121,7 @@ _CYCLES = {
     "query_low": lambda size, values, expected: 0.0,
     "query_weights": lambda size, values, expected: size[1] * _EXT_PRODUCT + size[2] * _SCALED,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
+    "sumcheck_fold_round": lambda size, values, expected: 6 * size[1] * _EXT_PRODUCT,
     "sumcheck_round": lambda size, values, expected: 2 * size[1] * _EXT_PRODUCT,
 }
 
@@ -132,10 +137,11 @@ def kernel_seconds(
     floor: bool = False,
     expected: bool = False,
 ) -> float:
-    """Seconds of one launch: the longest of its arithmetic, its memory traffic and one thread's own time; and its start.
+    """Seconds of one launch: the longest of its arithmetic, its memory traffic and one thread's own time; and its
+    start.
 
-    threads: of the grid. words: of all inputs and outputs, each read or written once. floor: at the efficiency of a published
-    prover (a third of the pipe's rate) instead of the one aimed at (65%).
+    threads: of the grid. words: of all inputs and outputs, each read or written once. floor: at the efficiency of a
+    published prover (a third of the pipe's rate) instead of the one aimed at (65%).
     """
     cycles = thread_cycles(name, size, values, expected=expected)
     # A transform's threads take several elements each: its work goes by elements.

@@ -43,7 +43,8 @@ def _source(name: str) -> str:
 
 
 def standalone_text(name: str, values: dict[str, int]) -> str:
-    """`<name>.metal` with its headers and specialisation put in, as Metal compiles it: one kernel, `<name>_<values>`."""
+    """`<name>.metal` with its headers and specialisation put in, as Metal compiles it: one kernel,
+    `<name>_<values>`."""
     source = _source(name)
     match = _KERNEL.search(source)
     head = expand_includes(source[: match.start()], set())
@@ -77,7 +78,11 @@ def _entry(name: str, values: dict[str, int]) -> dict:
         "contract": re.sub(r"^// ?", "", contract, flags=re.MULTILINE).strip(),
         "buffers": buffers,
         "thread_positions": [position for _, position in text.attributes],
-        "threads_per_threadgroup": {"at_most": GROUP_THREADS, "whole_groups": text.has_barrier, "whole_simd_groups": text.has_simd},
+        "threads_per_threadgroup": {
+            "at_most": GROUP_THREADS,
+            "whole_groups": text.has_barrier,
+            "whole_simd_groups": text.has_simd,
+        },
         "threadgroup_bytes": sum(4 * int(values.get(size, size)) for _, size in arrays),
         "simd_width": 32 if text.has_simd else None,
     }
@@ -93,7 +98,7 @@ def _table() -> dict:
     return {
         "format": _FORMAT,
         "whir_mlx": whir_mlx.__version__,
-        "words": "uint32; field elements as Montgomery words, x * 2^32 mod p, p = 15 * 2^27 + 1, unless a contract says plain",
+        "words": "uint32; field elements are Montgomery words, x * 2^32 mod p, p = 15 * 2^27 + 1, but for plain ones",
         "size": "buffer 0 of every kernel: the integers that its contract lists as `size`, as uint32",
         "dispatch": "threads as the contract's Grid says; outputs need no initial value, but atomic ones start at 0",
         "challenge_tables": table_words(),
@@ -104,8 +109,9 @@ def _table() -> dict:
 def export_kernels(folder: str | os.PathLike) -> list[str]:
     """Write every kernel and specialisation, and `kernels.json`, into `folder`, all of them or nothing.
 
-    Returns the file names. Raises FileExistsError where the folder holds anything but an earlier export, NotADirectoryError
-    where it is a file, FileNotFoundError where its parent is missing, and OSError as the system gives it.
+    Returns the file names. Raises FileExistsError where the folder holds anything but an earlier export,
+    NotADirectoryError where it is a file, FileNotFoundError where its parent is missing, and OSError as the system
+    gives it.
     """
     target = Path(os.path.realpath(folder))
     if target.exists() and not target.is_dir():

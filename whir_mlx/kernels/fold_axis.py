@@ -5,7 +5,6 @@ from __future__ import annotations
 from .device import Device
 from .ext_sum import ext_sum
 from .operation import log2_exact, operation
-from .share import share_out
 
 # A row this short is summed by one thread; longer rows are shared among threads.
 _SHORT_ROW = 64
@@ -56,11 +55,14 @@ def _geometry(device: Device, rows: int, columns: int, axis: int) -> tuple[int, 
         return 0, columns, rows // each, each, 0
     if axis == 0:
         # Few columns: threads run over neighbouring values of all columns, `columns` of which share a weight.
-        threads, each = share_out(device, rows * columns)
-        if threads < columns:
-            threads, each = columns, rows
-        return 2, threads, 1, each, columns.bit_length() - 1
+        threads = max(columns, _divisor(device, rows * columns))
+        return 2, threads, 1, rows * columns // threads, columns.bit_length() - 1
     if columns <= _SHORT_ROW:
         return 1, rows, 1, columns, 0
-    threads, each = share_out(device, columns)
-    return 2, threads, rows, each, 0
+    threads = _divisor(device, columns)
+    return 2, threads, rows, columns // threads, 0
+
+
+def _divisor(device: Device, count: int) -> int:
+    """Threads that share `count` values evenly: the largest power of two that divides it, up to what fills the device."""
+    return min(count & -count, 4096 if device.lazy else 64)

@@ -1,5 +1,4 @@
-"""A few known answers, before the first use of a GPU in a process: a driver, a chip or a compiler that gets them wrong would
-make proofs that no one accepts.
+"""A few known answers, before a process first uses a GPU: one that gets them wrong would make worthless proofs.
 
 The answers are those of the published crates (p3-baby-bear 0.8.0, p3-dft 0.8.0), canonical words.
 """
@@ -18,14 +17,42 @@ from .poseidon2 import poseidon2
 __all__ = ["quick_check"]
 
 _PERMUTED = (
-    1906786279, 1737026427, 1959749225, 700325316, 1638050605, 1021608788, 1726691001, 1761127344, 1552405120,
-    417318995, 36799261, 1215172152, 614923223, 1300746575, 957311597, 304856115,
+    1906786279,
+    1737026427,
+    1959749225,
+    700325316,
+    1638050605,
+    1021608788,
+    1726691001,
+    1761127344,
+    1552405120,
+    417318995,
+    36799261,
+    1215172152,
+    614923223,
+    1300746575,
+    957311597,
+    304856115,
 )
 _ZERO_NODE = (
-    1168947398, 128782440, 747404447, 883925857, 360581875, 1704698758, 1878363991, 1054281681,
+    1168947398,
+    128782440,
+    747404447,
+    883925857,
+    360581875,
+    1704698758,
+    1878363991,
+    1054281681,
 )
 _TRANSFORMED = (
-    36, 1976151680, 1139445628, 1710526337, 2013265917, 302739576, 873820285, 37114233,
+    36,
+    1976151680,
+    1139445628,
+    1710526337,
+    2013265917,
+    302739576,
+    873820285,
+    37114233,
 )
 _FACTORS, _PRODUCT = (123456789, 987654321), 6500116
 
@@ -33,16 +60,22 @@ _FACTORS, _PRODUCT = (123456789, 987654321), 6500116
 def quick_check(device: Device) -> str | None:
     """None where `device` gives the known answers, else what it got wrong, in one sentence.
 
-    A permutation of 0..15, a transform of 1..8 (with its barriers), a product, and the parent of two zero digests, in one
-    evaluation; with the first compilations some tenths of a second. Errors of the back-end are answers too.
+    A permutation of 0..15, a transform of 1..8 (with its barriers), a product, and the parent of two zero digests, in
+    one evaluation; with the first compilations some tenths of a second. Errors of the back-end are answers too.
     """
     try:
-        words = [to_montgomery(device, device.asarray(np.array(x, np.uint32))) for x in (range(16), range(1, 9), *zip(_FACTORS))]
+        words = [
+            to_montgomery(device, device.asarray(np.array(x, np.uint32)))
+            for x in (range(16), range(1, 9), *zip(_FACTORS))
+        ]
         found = {
             "Poseidon2 of 0..15": (poseidon2(device, words[0].reshape((1, 16))), _PERMUTED),
             "the transform of 1..8": (ntt(device, words[1].reshape((8, 1)), log_rows=3), _TRANSFORMED),
             f"{_FACTORS[0]} * {_FACTORS[1]}": (field_mul(device, words[2], words[3]), (_PRODUCT,)),
-            "the parent of zero digests": (compress(device, device.asarray(np.zeros((2, 8), np.uint32)), arity=2), _ZERO_NODE),
+            "the parent of zero digests": (
+                compress(device, device.asarray(np.zeros((2, 8), np.uint32)), arity=2),
+                _ZERO_NODE,
+            ),
         }
         answers = {name: (from_montgomery(device, x), expected) for name, (x, expected) in found.items()}
         device.evaluate(*(x for x, _ in answers.values()))

@@ -6,13 +6,13 @@ from .device import Device
 
 
 def share_out(device: Device, count: int) -> tuple[int, int]:
-    """(threads, items a thread) for a sum over `count` items, threads a divisor of count that is a power of two.
+    """(threads, items a thread) for a sum over `count` items; threads is a power of two, its last ones may have no item.
 
-    Enough threads to fill the device, few enough that adding up their shares is cheap: 64 on a CPU (a few vectors a core),
-    4096 on a GPU.
+    At least a vector of threads, which adds up its own sums; enough to fill the device, few enough that adding up the
+    vectors' shares is cheap: 64 on a CPU (a few vectors a core), 4096 on a GPU.
     """
     most = 4096 if device.lazy else 64
-    threads = 1
-    while threads < most and count % (threads * 2) == 0 and count // (threads * 2) >= 1:
+    threads = device.reduce_width
+    while threads < most and threads < count:
         threads *= 2
-    return threads, count // threads
+    return threads, -(-count // threads)

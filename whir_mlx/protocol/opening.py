@@ -14,7 +14,7 @@ import numpy as np
 from whir_mlx.kernels.add_scaled import add_scaled
 from whir_mlx.kernels.concatenate import concatenate, stack
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.dot import dot
+from whir_mlx.kernels.dot import dot_shares
 from whir_mlx.kernels.eq_outer import eq_outer
 from whir_mlx.kernels.eq_table import eq_table
 from whir_mlx.kernels.expand_point import expand_point
@@ -49,7 +49,7 @@ class _Side:
 
 @dataclass
 class Opening:
-    """What the phase said, on the device: ood_answers of (4,); values, per batch and side (C, 4); and its terms."""
+    """What the phase said, on the device: ood_answers, PendingSum of (4,); values, per batch and side (C, 4); and its terms."""
 
     ood_answers: list = field(default_factory=list)
     current: list = field(default_factory=list)
@@ -78,9 +78,8 @@ def open_claims(
         point = expand_point(device, transcript.sample_ext(), num_variables=layout.num_variables)
         term = evaluation_term(device, point, order=order, folding_factor=k)
         sums = partial_sums(device, f.reshape((1, f.shape[0])), term, order=order)
-        answer = dot(device, sums.reshape(term.inner.shape), term.inner)
-        transcript.observe(answer)
-        opening.ood_answers.append(answer)
+        answer = dot_shares(device, sums.reshape(term.inner.shape), term.inner)
+        opening.ood_answers.append(transcript.observe_shares(answer))
         ood_sides.append(_Side(None, (0,), schedule.num_claims + number, term, sums))
     flat_claim = 0
     for number, (table, batch) in enumerate(schedule.flat):

@@ -46,7 +46,7 @@ class ProofWords:
 
     def opening(self, opening) -> None:
         add = self._readback.add
-        self._ood = [add(answer) for answer in opening.ood_answers]
+        self._ood = [add(answer.value) for answer in opening.ood_answers]
         self._evaluations = [
             tuple(None if values is None else add(values) for values in pair)
             for pair in zip(opening.current, opening.next)

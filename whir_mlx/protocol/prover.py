@@ -15,7 +15,7 @@ import numpy as np
 
 from whir_mlx.kernels.concatenate import stack
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.dot import dot
+from whir_mlx.kernels.dot import dot_shares
 from whir_mlx.kernels.eq_table import eq_table
 from whir_mlx.kernels.expand_point import expand_point
 from whir_mlx.kernels.montgomery import to_montgomery
@@ -177,8 +177,8 @@ class _OpeningProgram:
 def _open(device, layout, config, schedule, transcript, tree, tables, stacked, points) -> ProofWords:
     words = ProofWords(device)
     opening = open_claims(device, transcript, layout, schedule, config, tables, stacked, points)
-    words.opening(opening)
     transcript.observe_seed(whir_seed(config, schedule.num_batches))
+    words.opening(opening)
     f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, stacked)
     words.initial_sumcheck(run)
 
@@ -216,8 +216,7 @@ def _round(device, transcript, order, record, tree, f, w, words):
     for _ in range(record.ood_samples):
         point = expand_point(device, transcript.sample_ext(), num_variables=record.num_variables)
         ood_tables.append(eq_table(device, point))
-        answers.append(dot(device, f, ood_tables[-1]))
-        transcript.observe(answers[-1])
+        answers.append(transcript.observe_shares(dot_shares(device, f, ood_tables[-1])))
     witness = transcript.grind(record.pow_bits)
     indices = _draw(device, transcript, record.num_draws, record.num_opened, record.log_folded_domain_size)
     opened = open_rows(device, tree, indices)
@@ -234,7 +233,7 @@ def _round(device, transcript, order, record, tree, f, w, words):
         order=order,
         log_block=record.num_variables,
     )
-    words.round(committed, answers, witness, tree, indices, opened, run)
+    words.round(committed, [answer.value for answer in answers], witness, tree, indices, opened, run)
     return f, w, committed
 
 

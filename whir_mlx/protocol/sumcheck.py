@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.sumcheck_fold import sumcheck_fold
-from whir_mlx.kernels.sumcheck_round import sumcheck_round
+from whir_mlx.kernels.sumcheck_fold_round import sumcheck_fold_round
+from whir_mlx.kernels.sumcheck_round import sumcheck_round_shares
 from whir_mlx.protocol.seeds import sumcheck_seed
 from whir_mlx.protocol.transcript import Transcript
 
@@ -32,16 +33,22 @@ def run_sumcheck(device: Device, transcript: Transcript, f, w, *, rounds: int, p
     Returns (f, w, SumcheckRun). A phase of 0 rounds absorbs no seed.
     """
     run = SumcheckRun()
-    if rounds:
-        transcript.observe_seed(sumcheck_seed(rounds, pow_bits))
-    for number in range(rounds):
-        log_stride = 0 if order == "suffix" else log_block - 1 - number
-        message = sumcheck_round(device, f, w, log_stride=log_stride)
-        transcript.observe(message)
-        run.round_polynomials.append(message)
+    if not rounds:
+        return f, w, run
+    transcript.observe_seed(sumcheck_seed(rounds, pow_bits))
+    strides = [0 if order == "suffix" else log_block - 1 - number for number in range(rounds)]
+    shares = sumcheck_round_shares(device, f, w, log_stride=strides[0])
+    for number, log_stride in enumerate(strides):
+        message = transcript.observe_shares(shares.reshape((shares.shape[0], 8)))
         if pow_bits:
             run.pow_witnesses.append(transcript.grind(pow_bits))
         r = transcript.sample_ext()
+        run.round_polynomials.append(message.value.reshape((2, 4)))
         run.challenges.append(r)
-        f, w = sumcheck_fold(device, f, w, r, log_stride=log_stride)
+        if number + 1 < rounds:
+            f, w, shares = sumcheck_fold_round(
+                device, f, w, r, log_stride=log_stride, next_log_stride=strides[number + 1]
+            )
+        else:
+            f, w = sumcheck_fold(device, f, w, r, log_stride=log_stride)
     return f, w, run

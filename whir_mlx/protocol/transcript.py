@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from whir_mlx.field.constants import MONTY_ONE, P
-from whir_mlx.kernels.challenge import challenge
+from whir_mlx.kernels.challenge import challenge, challenge_shares
 from whir_mlx.kernels.grind import grind
 from whir_mlx.kernels.montgomery import to_montgomery
 
@@ -31,6 +31,14 @@ MAX_SEGMENTS = 3
 MONTY_INV = pow(MONTY_ONE, -1, P)
 
 
+class PendingSum:
+    """A message that the transcript adds up as it absorbs it. shares: (P, W); value: (W,) once it is absorbed, else None."""
+
+    def __init__(self, shares):
+        self.shares = shares
+        self.value = None
+
+
 class Transcript:
     """A duplex challenger (width 16, rate 8) on `device`.
 
@@ -42,6 +50,7 @@ class Transcript:
         self.device = device
         self._state = device.asarray(np.zeros(STATE_WORDS, dtype=np.uint32)) if state is None else state
         self._queue = []  # flat arrays of Montgomery words, not yet absorbed
+        self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
         self._trace = trace
 
@@ -49,6 +58,7 @@ class Transcript:
         """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
         copy = Transcript(self.device)
         copy._state, copy._queue, copy._skip = self._state, list(self._queue), self._skip
+        copy._pending = self._pending
         return copy
 
     def observe(self, x) -> None:
@@ -64,8 +74,8 @@ class Transcript:
         count = math.prod(x.shape)
         if count == 0:
             return
-        if self._skip:
-            self._launch(0)  # a consumed sample comes before what is observed after it
+        if self._skip or self._pending:
+            self._launch(0)  # a consumed sample comes before what is observed after it, a pending sum as well
         flat = x.reshape(count)
         self._queue.append(flat)
         self._record("observe", flat)
@@ -74,6 +84,13 @@ class Transcript:
         """Absorbs the seed of a sub-protocol: canonical elements, a sequence of integers or an integer array."""
         canonical = np.ascontiguousarray(elements, dtype=np.uint32)
         self.observe(_seed_words(self.device, canonical.tobytes()))
+
+    def observe_shares(self, shares) -> PendingSum:
+        """Absorbs the sum of `shares`, (P, W) Montgomery words on the device, W <= 8; it is known after the next draw or grind."""
+        if self._skip or self._pending:
+            self._launch(0)
+        self._pending = PendingSum(shares)
+        return self._pending
 
     def sample(self, count: int):
         """Draws `count` base elements: (count,) Montgomery words on the device."""
@@ -109,7 +126,7 @@ class Transcript:
         """
         if self._no_grinding(bits):
             return self.device.asarray(np.zeros(1, dtype=np.uint32))
-        if self._queue or self._skip:
+        if self._queue or self._skip or self._pending:
             self._launch(0)
         witness = grind(self.device, self._state, bits=bits)
         self._record("grind", bits, witness)
@@ -143,7 +160,7 @@ class Transcript:
 
     def state(self):
         """The challenger's (26,) state words with everything observed so far absorbed."""
-        if self._queue or self._skip:
+        if self._queue or self._skip or self._pending:
             self._launch(0)
         return self._state
 
@@ -187,6 +204,11 @@ class Transcript:
             self._state, _, _ = challenge(self.device, self._state, segments[:MAX_SEGMENTS], num_samples=0)
             segments = segments[MAX_SEGMENTS:]
         skip, self._queue, self._skip = self._skip, [], 0
+        if self._pending:
+            samples = self._absorb_pending(segments, 0 if num_indices else skip + num_samples)
+            if not num_indices:
+                return samples[skip:] if skip else samples, samples[:0]
+            segments = [samples]  # empty
         self._state, samples, indices = challenge(
             self.device,
             self._state,
@@ -196,6 +218,15 @@ class Transcript:
             index_bits=index_bits,
         )
         return samples[skip:] if skip else samples, indices
+
+    def _absorb_pending(self, segments: list, num_samples: int):
+        """Absorbs the segments and the pending sum, which is known from here on; returns the samples."""
+        pending, self._pending = self._pending, None
+        self._state, samples, pending.value = challenge_shares(
+            self.device, self._state, segments, pending.shares, num_samples=num_samples
+        )
+        self._record("observe", pending.value)
+        return samples
 
     def _segments(self) -> list:
         """The queue as device arrays, neighbouring host arrays joined."""

@@ -65,15 +65,25 @@ def _ext_sum(device, x):
     return _operation("ext_sum")(device, x)
 
 
+def _fold_round(device, f, w, r, **strides):
+    """A pass whose last result is a number of shares that differs from device to device, here added up."""
+    f, w, shares = _operation("sumcheck_fold_round")(device, f, w, r, **strides)
+    return [f, w, _ext_sum(device, shares.reshape((1, shares.shape[0], 2, 4)))]
+
+
 def kernel_cases() -> Iterator[Case]:
     """All cases. Sizes cross a group of 256 threads, a SIMD group and, for inputs, Metal's limit of 8 elements."""
     for name in ("to_montgomery", "from_montgomery"):
         yield Case(f"montgomery: {name}", _operation(name, "montgomery"), (_words(1, 1000),))
     for name in ("field_add", "field_sub", "field_mul"):
-        yield Case(f"field_arithmetic: {name}", _operation(name, "field_arithmetic"), (_words(2, 1000), _words(3, 1000)))
+        yield Case(
+            f"field_arithmetic: {name}", _operation(name, "field_arithmetic"), (_words(2, 1000), _words(3, 1000))
+        )
     yield Case("field_arithmetic: field_inverse", _operation("field_inverse", "field_arithmetic"), (_words(2, 300),))
     for name in ("ext_add", "ext_sub", "ext_mul"):
-        yield Case(f"ext_arithmetic: {name}", _operation(name, "ext_arithmetic"), (_words(4, 300, 4), _words(5, 300, 4)))
+        yield Case(
+            f"ext_arithmetic: {name}", _operation(name, "ext_arithmetic"), (_words(4, 300, 4), _words(5, 300, 4))
+        )
     yield Case("ext_arithmetic: ext_inverse", _operation("ext_inverse", "ext_arithmetic"), (_words(4, 300, 4),))
     yield from _hashes()
     yield from _transforms()
@@ -88,7 +98,9 @@ def _hashes() -> Iterator[Case]:
         yield Case(f"hash_rows: rate {rate}", partial(_operation("hash_rows"), rate=rate), (_words(7, 300, width),))
     yield Case("hash_leaves", _operation("hash_leaves"), (_words(8, 1200, 16),))
     for arity in (2, 4):
-        yield Case(f"compress: arity {arity}", partial(_operation("compress"), arity=arity), (_words(9, 300 * arity, 8),))
+        yield Case(
+            f"compress: arity {arity}", partial(_operation("compress"), arity=arity), (_words(9, 300 * arity, 8),)
+        )
     yield Case("compress_layers", _operation("compress_layers"), (_words(10, 1024, 8),))
 
 
@@ -116,10 +128,23 @@ def _tables() -> Iterator[Case]:
         yield Case(f"sumcheck_round: stride 2^{stride}", call, (f, w))
         call = partial(_operation("sumcheck_fold"), log_stride=stride)
         yield Case(f"sumcheck_fold: stride 2^{stride}", call, (f, w, small))
-    for shape, axis, ext in (((512, 16), 0, False), ((512, 16), 1, False), ((16, 512), 1, True), ((512, 2), 0, True), ((16, 64), 1, True)):
+    for stride, following in ((0, 0), (12, 11)):
+        call = partial(_fold_round, log_stride=stride, next_log_stride=following)
+        yield Case(f"sumcheck_fold_round: stride 2^{stride}", call, (f, w, small))
+    for shape, axis, ext in (
+        ((512, 16), 0, False),
+        ((512, 16), 1, False),
+        ((16, 512), 1, True),
+        ((512, 2), 0, True),
+        ((16, 64), 1, True),
+    ):
         call = partial(_operation("fold_axis"), axis=axis, ext=ext)
         f = _words(24, *shape, *((4,) if ext else ()))
-        yield Case(f"fold_axis: {shape[0]} x {shape[1]}, axis {axis}{', ext' if ext else ''}", call, (f, _words(25, shape[axis], 4)))
+        yield Case(
+            f"fold_axis: {shape[0]} x {shape[1]}, axis {axis}{', ext' if ext else ''}",
+            call,
+            (f, _words(25, shape[axis], 4)),
+        )
     indices = splitmix(26, 37) % np.uint32(1 << 12)
     for samples, queries in ((2, 37), (1, 0), (0, 5)):
         arrays = (_words(27, 1 << 10, 4), _words(28, samples, 1 << 10, 4), small, indices[:queries])
@@ -138,4 +163,6 @@ def _transcripts() -> Iterator[Case]:
     yield Case("gather_rows", _operation("gather_rows"), (rows, indices))
     for arity in (2, 4):
         layers = tuple(_words(37 + i, 256 // arity**i, 8) for i in range(4))
-        yield Case(f"gather_paths: arity {arity}", partial(_paths, arity=arity), (splitmix(41, 9) % np.uint32(256), *layers))
+        yield Case(
+            f"gather_paths: arity {arity}", partial(_paths, arity=arity), (splitmix(41, 9) % np.uint32(256), *layers)
+        )

@@ -23,7 +23,8 @@ _ERRORS = (WhirError, RuntimeError, ValueError, TypeError, IndexError, MemoryErr
 
 @dataclass(frozen=True)
 class Check:
-    """ok: None where it was skipped; fault: what is wrong, or why it was skipped. Seconds of the first run and of a second."""
+    """ok: None where it was skipped; fault: what is wrong, or why it was skipped. Seconds of the first run and of a
+    second."""
 
     label: str
     ok: bool | None

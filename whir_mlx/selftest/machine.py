@@ -13,7 +13,8 @@ __all__ = ["machine_facts"]
 
 
 def machine_facts(device: Device) -> dict[str, object]:
-    """Versions, system, the device as MLX describes it (memory and limits in bytes), and settings that change MLX's work."""
+    """Versions, system, the device as MLX describes it (memory and limits in bytes), and settings that change MLX's
+    work."""
     facts: dict[str, object] = {"device": device.name}
     if device.lazy:
         import mlx.core as mx
@@ -27,5 +28,9 @@ def machine_facts(device: Device) -> dict[str, object]:
             facts[package] = version(package)
         except PackageNotFoundError:
             facts[package] = "not installed"
-    settings = {key: value for key, value in os.environ.items() if key.startswith(("MLX_", "WHIR_MLX_", "METAL_", "MTL_", "AGX_"))}
+    settings = {
+        key: value
+        for key, value in os.environ.items()
+        if key.startswith(("MLX_", "WHIR_MLX_", "METAL_", "MTL_", "AGX_"))
+    }
     return facts | settings

@@ -147,3 +147,7 @@ struct Quad {
 // out[index] = value where condition.
 #define STORE_IF(condition, out, index, value) \
   if (condition) out[index] = value
+#define STORE_QUAD_IF(condition, out, index, value) \
+  if (condition) store_quad(out, index, value)
+// Threads that `vector_sum` adds up: a SIMD group.
+#define REDUCE_WIDTH int(shape.simd_width)

@@ -435,3 +435,18 @@ LARGE_FUNCTION void atomic_max_if(Mask condition, buffer atomic, uint value) {
 #define ATOMIC_READ(atomic) __atomic_load_n(atomic.p, __ATOMIC_RELAXED)
 // The smallest index among the threads of a vector.
 KERNEL_FUNCTION uniform_uint lane_front(lane_index i) { return i.base; }
+
+// Threads that `vector_sum` adds up: a vector.
+#define REDUCE_WIDTH LANES
+#define STORE_QUAD_IF(condition, out, index, value) store_quad_if(condition, out, index, value)
+KERNEL_FUNCTION void store_quad_if(Mask condition, buffer out, uint index, Quad value) {
+  for (int i = 0; i < LANES; i++) {
+    if (condition.bits[i]) {
+      uint32_t* p = out.p + 4 * size_t(index.v[i]);
+      p[0] = value.x.v[i];
+      p[1] = value.y.v[i];
+      p[2] = value.z.v[i];
+      p[3] = value.w.v[i];
+    }
+  }
+}

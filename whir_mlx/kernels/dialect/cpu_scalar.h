@@ -93,3 +93,9 @@ KERNEL_FUNCTION uniform_uint first_lane(uint value) { return value; }
 #define ATOMIC_READ(atomic) __atomic_load_n(atomic, __ATOMIC_RELAXED)
 // The smallest index among the threads of a vector.
 KERNEL_FUNCTION uniform_uint lane_front(lane_index i) { return i; }
+
+// Threads that `vector_sum` adds up: this one.
+#define REDUCE_WIDTH 1
+KERNEL_FUNCTION uint simd_shuffle_xor(uint value, uint) { return value; }
+#define STORE_QUAD_IF(condition, out, index, value) \
+  if (condition) store_quad(out, index, value)

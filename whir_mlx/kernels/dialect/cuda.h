@@ -101,3 +101,8 @@ KERNEL_FUNCTION uniform_uint first_lane(uint value) { return __shfl_sync(0xfffff
 #define ATOMIC_READ(atomic) __ldcg(atomic)
 // The smallest index among the threads of a vector.
 KERNEL_FUNCTION uniform_uint lane_front(lane_index i) { return i; }
+
+// Threads that `vector_sum` adds up: a SIMD group.
+#define REDUCE_WIDTH 32
+#define STORE_QUAD_IF(condition, out, index, value) \
+  if (condition) store_quad(out, index, value)

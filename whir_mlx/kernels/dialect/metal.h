@@ -85,3 +85,8 @@ KERNEL_FUNCTION uniform_uint first_lane(uint value) { return simd_broadcast_firs
 #define ATOMIC_READ(atomic) atomic_load_explicit(atomic, memory_order_relaxed)
 // The smallest index among the threads of a vector.
 METAL_FUNC uniform_uint lane_front(lane_index i) { return i; }
+
+// Threads that `vector_sum` adds up: a SIMD group.
+#define REDUCE_WIDTH 32
+#define STORE_QUAD_IF(condition, out, index, value) \
+  if (condition) store_quad(out, index, value)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...field.constants import TWO_ADICITY, P
-from ...field.numpy_field import add, from_montgomery, montgomery_word
+from ...field.numpy_field import add, field_sum, from_montgomery, montgomery_word
 from .check import require
 from .poseidon2 import poseidon2
 
-__all__ = ["RATE", "STATE_WORDS", "challenge", "duplex"]
+__all__ = ["RATE", "STATE_WORDS", "challenge", "challenge_shares", "duplex"]
 
 RATE = 8
 """Words absorbed by one permutation; the state's layout is in docs/architecture.md, "Operations"."""
@@ -62,6 +62,16 @@ def challenge(
     new_state[16 : 16 + buffer.size] = buffer
     new_state[24:] = buffer.size, left
     return new_state, samples, indices
+
+
+def challenge_shares(
+    state: np.ndarray, segments: list[np.ndarray], shares: np.ndarray, *, num_samples: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `challenge` with the sum of `shares`, (P, W), absorbed last; returns state, samples and that sum, (W,)."""
+    require(shares.ndim == 2 and shares.shape[0] >= 1 and 1 <= shares.shape[1] <= 8, "shares", "(P, W), W in 1..8", shares.shape)
+    message = field_sum(shares, axis=0)
+    state, samples, _ = challenge(state, [*segments, message], num_samples=num_samples)
+    return state, samples, message
 
 
 def duplex(sponge: np.ndarray, inputs: np.ndarray) -> np.ndarray:

@@ -30,3 +30,8 @@ def pairs(x: np.ndarray, log_stride: int) -> tuple[np.ndarray, np.ndarray]:
     require(fits, "a table", f"(N, 4), N a multiple of {2 ** (log_stride + 1)}", f"shape {x.shape}")
     blocks = x.reshape(-1, 2, 2**log_stride, 4)
     return blocks[:, 0].reshape(-1, 4), blocks[:, 1].reshape(-1, 4)
+
+
+def sumcheck_round_shares(f: np.ndarray, w: np.ndarray, *, log_stride: int) -> np.ndarray:
+    """The round polynomial as one share, (1, 2, 4)."""
+    return sumcheck_round(f, w, log_stride=log_stride)[None]

@@ -126,7 +126,7 @@ class CheckDevice(Device):
         super().__init__("cpu")
         self.tuning = tuning
         self.seed = seed
-        self.simd_width = simd_width
+        self.simd_width = self.reduce_width = simd_width
         self.round_up = round_up
         self.texts: dict[str, str] = {}
 

@@ -53,7 +53,7 @@ def fast_source(text: KernelText, values: dict[str, int], lanes: int) -> str:
             defines(values),
             text.header,
             _run_function(text, width > 1),
-            "}\n#undef LANES\n#undef THREADGROUP_ARRAY\n#undef STORE_IF\n#undef GATHER_FUNCTION\n#undef ATOMIC_MAX_IF\n#undef ATOMIC_READ\n#undef TARGET_HAS_POW7\n#undef TARGET_HAS_SUB_MUL\n",
+            "}\n#undef LANES\n#undef THREADGROUP_ARRAY\n#undef STORE_IF\n#undef STORE_QUAD_IF\n#undef REDUCE_WIDTH\n#undef GATHER_FUNCTION\n#undef ATOMIC_MAX_IF\n#undef ATOMIC_READ\n#undef TARGET_HAS_POW7\n#undef TARGET_HAS_SUB_MUL\n",
         ]
     if lanes == 1:
         parts.append("namespace wide = narrow;\n")
