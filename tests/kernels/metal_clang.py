@@ -17,11 +17,24 @@ from pathlib import Path
 
 import mlx.core as mx
 
-CLANG = shutil.which("clang++") or shutil.which("clang")
 HERE = Path(__file__).parent
 INCLUDE = Path(mx.__file__).parent / "include"
 TARGET = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1030", "-nogpulib")
 OPENCL = ("-x", "cl", "-cl-std=CLC++", "-cl-no-stdinc", *TARGET, "-Xclang", "-cl-ext=+cl_khr_fp16")
+
+
+def _find_clang() -> str | None:
+    """A clang that can do all of this; Apple's own knows no other GPUs."""
+    found = shutil.which("clang++") or shutil.which("clang")
+    if found is None:
+        return None
+    done = subprocess.run(
+        [found, *OPENCL, "-S", "-o", "-", "-"], input="kernel void f() {}\n", capture_output=True, text=True
+    )
+    return found if done.returncode == 0 else None
+
+
+CLANG = _find_clang()
 STANDARDS = {"c++14": ("-x", "c++", "-std=c++14"), "c++17": ("-x", "c++", "-std=c++17"), "spaces": OPENCL}
 """Modes of a parse: Metal 3's and Metal 4's standards, and `spaces`, all address spaces and MLX's preamble."""
 WARNINGS = (

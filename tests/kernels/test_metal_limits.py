@@ -77,7 +77,7 @@ def test_sizes_past_2_31_are_refused(log_rows):
         )
 
 
-@pytest.mark.skipif(CLANG is None, reason="clang is not installed")
+@pytest.mark.skipif(CLANG is None, reason="no clang that knows AMD GPUs is installed")
 def test_registers_and_instructions():
     """Estimated by another GPU's compiler (metal_limits.py): no spills at 256 threads a group, loops that fit the
     cache.

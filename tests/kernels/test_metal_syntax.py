@@ -14,7 +14,7 @@ from tests.kernels.metal_launches import base_name, collected, texts, with_form
 from tests.kernels.metal_rules import broken_rules
 from whir_mlx.kernels.text import FOLDER
 
-pytestmark = pytest.mark.skipif(CLANG is None, reason="clang is not installed")
+pytestmark = pytest.mark.skipif(CLANG is None, reason="no clang that knows AMD GPUs is installed")
 KERNELS = {path.stem for path in FOLDER.glob("*.metal")}
 
 

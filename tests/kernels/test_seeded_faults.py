@@ -15,7 +15,7 @@ def need(check: str) -> None:
     """Skips where the check's tool is missing."""
     if check in CLANG_CHECKS:
         if CLANG is None:
-            pytest.skip("clang is not installed")
+            pytest.skip("no clang that knows AMD GPUs is installed")
     else:
         make_target("check")
 

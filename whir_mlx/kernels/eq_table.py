@@ -9,8 +9,10 @@ from .device import Device
 from .eq_outer import eq_outer
 from .operation import check_shape, operation
 
-# Up to here every entry is its own product of n factors; a longer point is split in halves and multiplied out.
+# Up to here every entry is its own product of n factors; a longer point is split in halves and multiplied out. On a GPU a
+# launch costs more than the products it saves.
 _DIRECT = 6
+_DIRECT_LAZY = 10
 
 
 @operation
@@ -23,7 +25,7 @@ def eq_table(device: Device, point):
     n = point.shape[0]
     if n == 0:
         return device.asarray(np.array([[MONTY_ONE, 0, 0, 0]], np.uint32))
-    if n > _DIRECT:
+    if n > (_DIRECT_LAZY if device.lazy else _DIRECT):
         half = n // 2
         return eq_outer(device, eq_table(device, point[:half]), eq_table(device, point[half:]))
     return device.launch("eq_table", (1 << n, n), [point], [(1 << n, 4)], grid=(1 << n, 1, 1), cost=12.0 * n * (1 << n))[0]

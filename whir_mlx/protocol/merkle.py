@@ -71,7 +71,9 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
 
 def _leaf_layers(device: Device, config: TreeConfig, rows) -> list:
     height = rows.shape[0]
-    if config.arity == 2 and config.leaf_rate == 8 and height >= 4:
+    # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a row.
+    enough = 4 if not device.lazy else 1 << 18
+    if config.arity == 2 and config.leaf_rate == 8 and height >= enough:
         return list(hash_leaves(device, rows))
     return [_pad(device, hash_rows(device, rows, rate=config.leaf_rate), config.layer_lengths(height)[0])]
 
