@@ -3,6 +3,8 @@
 # make lint   check the style
 
 PYTHON ?= python3
+# A file's tests stay on one worker: they share compiled kernels, vectors and the crate's process.
+PYTEST_ARGS ?= -n auto --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
