@@ -14,7 +14,8 @@ import pytest
 from tests.kernels.metal_trace import trace
 from tests.kernels.operation_cases import small_cases
 from whir_mlx.errors import DeviceError
-from whir_mlx.kernels.device import get_device
+from whir_mlx.kernels.device import Device, get_device
+from whir_mlx.kernels.fold_axis import _geometry
 from whir_mlx.kernels.targets import gpu
 from whir_mlx.kernels.targets.gpu_source import cuda_text, gpu_source, input_forms
 from whir_mlx.kernels.text import FOLDER, load
@@ -202,3 +203,11 @@ def test_cuda_parse_finds_an_undefined_name():
     source = specialised("cuda", "field_arithmetic", {"OPERATION": 0})
     text = cuda_text(source).replace("field_add(left, right)", "field_plus(left, right)")
     assert "undeclared identifier 'field_plus'" in parse(text)
+
+
+def test_sums_over_many_rows_stay_in_cuda_grids():
+    """2^24 rows of 256 columns (a polynomial of 2^32 cells is past every limit, its shape is not) in chunks of at most 2^15."""
+    for log_rows in (0, 8, 23, 24):
+        mode, across, down, each, _ = _geometry(Device("cuda"), 1 << log_rows, 256, 0)
+        assert (mode, across, down * each) == (0, 256, 1 << log_rows)
+        assert down <= 1 << 15

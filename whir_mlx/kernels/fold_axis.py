@@ -8,8 +8,9 @@ from .operation import log2_exact, operation
 
 # A row this short is summed by one thread; longer rows are shared among threads.
 _SHORT_ROW = 64
-# Rows summed by one thread before the shares are added.
+# Rows summed by one thread before the shares are added, and chunks of rows at most: CUDA's grids end at 65535 along y.
 _CHUNK = 256
+_MOST_CHUNKS = 1 << 15
 
 
 @operation
@@ -51,7 +52,7 @@ def fold_axis(device: Device, f, weights, *, axis: int, ext: bool):
 def _geometry(device: Device, rows: int, columns: int, axis: int) -> tuple[int, int, int, int, int]:
     """(mode, threads along x, along y, values a thread, weight shift); see `fold_axis.metal`."""
     if axis == 0 and columns >= max(8, device.vector_lanes):
-        each = min(rows, _CHUNK)
+        each = min(rows, max(_CHUNK, rows // _MOST_CHUNKS))
         return 0, columns, rows // each, each, 0
     if axis == 0:
         # Few columns: threads run over neighbouring values of all columns, `columns` of which share a weight.
