@@ -128,7 +128,7 @@ def metal(name: str) -> str:
 RNG = np.random.default_rng(1)
 CALLS = {
     "montgomery": (operation("to_montgomery", "montgomery"), (words(RNG, 300),), {}),
-    "ntt": (operation("ntt"), (words(RNG, 256, 16),), {"log_rows": 8}),
+    "ntt": (operation("ntt"), (words(RNG, 512, 16),), {"log_rows": 9}),
     "compress_layers": (operation("compress_layers"), (words(RNG, 128, 8),), {}),
     "gather_rows": (operation("gather_rows"), (words(RNG, 5, 4), np.array([4, 0, 1], np.uint32)), {}),
     "eq_table": (operation("eq_table"), (words(RNG, 3, 4),), {}),
@@ -143,18 +143,24 @@ MUTATIONS = {
         "if (i > 0) out[i] = field",
         r"no thread writes output out\[0\]",
     ),
-    "ntt: no barrier": ("ntt", "GROUP_BARRIER();", "", r"(race: (reads|writes) tile|reads tile\[\d+\] before)"),
+    "ntt: no barrier after a step": ("ntt", "    GROUP_BARRIER();", "", r"(race: (reads|writes) tile|reads tile\[\d+\] before)"),
+    "ntt: no barrier after loading": (
+        "ntt",
+        "  }\n  GROUP_BARRIER();",
+        "  }",
+        r"(race: (reads|writes) tile|reads tile\[\d+\] before)",
+    ),
     "ntt: barrier of some threads": (
         "ntt",
-        "GROUP_BARRIER();",
-        "if (remaining > 0 || thread_position_in_threadgroup.y < 8) GROUP_BARRIER();",
-        "has finished",
+        "    GROUP_BARRIER();",
+        "    if (taken > 0 || thread_position_in_threadgroup.y < 8) GROUP_BARRIER();",
+        "barrier",
     ),
     "ntt: tile too small": (
         "ntt",
         "(tile, TILE_WORDS)",
-        "(tile, TILE_WORDS - 1)",
-        r"tile\[4095\], which has 4095 words",
+        "(tile, 511)",
+        r"tile\[511\], which has 511 words",
     ),
     "compress_layers: lane 2 too far": ("compress_layers", "from + 1)", "from + 2)", "shuffles from lane 32"),
     "compress_layers: no guard": ("compress_layers", "lane < uint(32 >> level) && ", "", "race: writes out|writes out"),
@@ -172,9 +178,9 @@ MUTATIONS = {
     ),
     "sumcheck_round: shares overlap": (
         "sumcheck_round",
-        "store_quad(partial, t + threads, leading)",
-        "store_quad(partial, t, leading)",
-        "no thread writes",
+        "store_share(shares, share + 1, ",
+        "store_share(shares, share, ",
+        "no thread writes|race: writes shares|writes shares",
     ),
 }
 

@@ -211,3 +211,6 @@ def test_sums_over_many_rows_stay_in_cuda_grids():
         mode, across, down, each, _ = _geometry(Device("cuda"), 1 << log_rows, 256, 0)
         assert (mode, across, down * each) == (0, 256, 1 << log_rows)
         assert down <= 1 << 15
+        # Along the other axis a row is one thread's, or the rows fit the grid.
+        mode, across, down, each, _ = _geometry(Device("cuda"), 1 << log_rows, 256, 1)
+        assert (across, down, each) == (1 << log_rows, 1, 256) if mode == 1 else down < 1 << 15

@@ -6,8 +6,10 @@ from .device import Device
 from .ext_sum import ext_sum
 from .operation import log2_exact, operation
 
-# A row this short is summed by one thread; longer rows are shared among threads.
+# A row this short is summed by one thread, and so is any row where there are rows enough to fill the device (and more than
+# CUDA's grids would take along y); longer rows are shared among threads.
 _SHORT_ROW = 64
+_MANY_ROWS = 1 << 14
 # Rows summed by one thread before the shares are added, and chunks of rows at most: CUDA's grids end at 65535 along y.
 _CHUNK = 256
 _MOST_CHUNKS = 1 << 15
@@ -58,7 +60,7 @@ def _geometry(device: Device, rows: int, columns: int, axis: int) -> tuple[int, 
         # Few columns: threads run over neighbouring values of all columns, `columns` of which share a weight.
         threads = max(columns, _divisor(device, rows * columns))
         return 2, threads, 1, rows * columns // threads, columns.bit_length() - 1
-    if columns <= _SHORT_ROW:
+    if columns <= _SHORT_ROW or rows >= _MANY_ROWS:
         return 1, rows, 1, columns, 0
     threads = _divisor(device, columns)
     return 2, threads, rows, columns // threads, 0
