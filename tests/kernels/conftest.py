@@ -1,6 +1,6 @@
 """The devices that the kernel tests run on: the `target` fixture, and which of them there are on this machine."""
 
-from functools import lru_cache
+from functools import cache
 
 import pytest
 
@@ -21,7 +21,7 @@ TARGETS = (
 the last groups filled up as CUDA does, and other orders."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def make_target(name: str) -> Device:
     """The device of a target; skips the test, naming the cause, where this machine has none."""
     if name in ("cuda", "metal"):

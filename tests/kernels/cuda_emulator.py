@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import mlx.core as mx
@@ -17,43 +17,24 @@ from whir_mlx.kernels.text import load
 
 _STACK = 1 << 17
 _LAUNCH = """
-static void** buffers;
-static std::vector<char> finished;
-static void run_thread() {{
-  {call};
-  finished[current] = 1;
-  swapcontext(&threads[current], &scheduler);
-}}
-extern "C" void launch(void** arguments, const int* grid, const int* group) {{
-  buffers = arguments;
-  blockDim = uint3{{uint(group[0]), uint(group[1]), uint(group[2])}};
-  uint count = blockDim.x * blockDim.y * blockDim.z;
-  std::vector<char> stacks(size_t(count) * {stack});
-  threads.resize(count);
-  lanes.assign(count, 0);
-  for (blockIdx.z = 0; blockIdx.z < uint(grid[2]); blockIdx.z++)
-  for (blockIdx.y = 0; blockIdx.y < uint(grid[1]); blockIdx.y++)
-  for (blockIdx.x = 0; blockIdx.x < uint(grid[0]); blockIdx.x++) {{
-    finished.assign(count, 0);
-    bool fresh = true;
-    for (uint left = count; left > 0; fresh = false) {{
+static void** buffers; static std::vector<char> finished; static void run_thread() {{
+  {call}; finished[current] = 1; swapcontext(&threads[current], &scheduler);
+}} extern "C" void launch(void** arguments, const int* grid, const int* group) {{
+  buffers = arguments; blockDim = uint3{{uint(group[0]), uint(group[1]), uint(group[2])}}; uint count = blockDim.x *
+  blockDim.y * blockDim.z; std::vector<char> stacks(size_t(count) * {stack}); threads.resize(count);
+  lanes.assign(count, 0); for (blockIdx.z = 0; blockIdx.z < uint(grid[2]); blockIdx.z++) for (blockIdx.y = 0;
+  blockIdx.y < uint(grid[1]); blockIdx.y++) for (blockIdx.x = 0; blockIdx.x < uint(grid[0]); blockIdx.x++) {{
+    finished.assign(count, 0); bool fresh = true; for (uint left = count; left > 0; fresh = false) {{
       for (current = 0; current < count; current++) {{
-        if (finished[current]) continue;
-        uint row = current / blockDim.x;
-        threadIdx = uint3{{current % blockDim.x, row % blockDim.y, row / blockDim.y}};
-        if (!{waits}) {{
-          {call};
-          finished[current] = 1;
+        if (finished[current]) continue; uint row = current / blockDim.x; threadIdx = uint3{{current % blockDim.x, row
+        % blockDim.y, row / blockDim.y}}; if (!{waits}) {{
+          {call}; finished[current] = 1;
         }} else {{
           if (fresh) {{
-            getcontext(&threads[current]);
-            threads[current].uc_stack.ss_sp = &stacks[size_t(current) * {stack}];
-            threads[current].uc_stack.ss_size = {stack};
-            makecontext(&threads[current], run_thread, 0);
-          }}
-          swapcontext(&scheduler, &threads[current]);
-        }}
-        left -= finished[current];
+            getcontext(&threads[current]); threads[current].uc_stack.ss_sp = &stacks[size_t(current) * {stack}];
+            threads[current].uc_stack.ss_size = {stack}; makecontext(&threads[current], run_thread, 0);
+          }} swapcontext(&scheduler, &threads[current]);
+        }} left -= finished[current];
       }}
     }}
   }}
@@ -61,7 +42,7 @@ extern "C" void launch(void** arguments, const int* grid, const int* group) {{
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def _launcher(name: str, values: tuple[tuple[str, int], ...]):
     text, source = load(name), gpu_source("cuda", name, values)
     cuda = cuda_text(source)

@@ -143,7 +143,12 @@ MUTATIONS = {
         "if (i > 0) out[i] = field",
         r"no thread writes output out\[0\]",
     ),
-    "ntt: no barrier after a step": ("ntt", "    GROUP_BARRIER();", "", r"(race: (reads|writes) tile|reads tile\[\d+\] before)"),
+    "ntt: no barrier after a step": (
+        "ntt",
+        "    GROUP_BARRIER();",
+        "",
+        r"(race: (reads|writes) tile|reads tile\[\d+\] before)",
+    ),
     "ntt: no barrier after loading": (
         "ntt",
         "  }\n  GROUP_BARRIER();",

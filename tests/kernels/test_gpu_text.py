@@ -206,7 +206,8 @@ def test_cuda_parse_finds_an_undefined_name():
 
 
 def test_sums_over_many_rows_stay_in_cuda_grids():
-    """2^24 rows of 256 columns (a polynomial of 2^32 cells is past every limit, its shape is not) in chunks of at most 2^15."""
+    """2^24 rows of 256 columns (a polynomial of 2^32 cells is past every limit, its shape is not) in chunks of at
+    most 2^15."""
     for log_rows in (0, 8, 23, 24):
         mode, across, down, each, _ = _geometry(Device("cuda"), 1 << log_rows, 256, 0)
         assert (mode, across, down * each) == (0, 256, 1 << log_rows)

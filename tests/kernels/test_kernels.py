@@ -3,7 +3,7 @@
 The twins are tested against plain integers and the crates' numbers in `test_reference*.py`.
 """
 
-from functools import lru_cache, partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -139,7 +139,7 @@ GROUPS = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def group_cases(name: str) -> tuple[tuple[Case, list], ...]:
     """The cases of a group with the results of their twins."""
     cases = GROUPS[name](np.random.default_rng(len(name)))

@@ -30,7 +30,7 @@ def slots_ref(shapes, k0):
     while 2**n < total:
         n += 1
     cursor, slots = 0, {}
-    for table in reversed(sorted(range(len(shapes)), key=lambda t: arities[t])):
+    for table in sorted(range(len(shapes)), key=lambda t: (-arities[t], -t)):
         for column in range(shapes[table][1]):
             assert cursor % 2 ** arities[table] == 0
             slots[table, column] = (arities[table], cursor // 2 ** arities[table])

@@ -8,7 +8,8 @@ from .operation import check_shape, operation
 
 @operation
 def add_scaled(device: Device, w, coefficients, table):
-    """w[c, i] + coefficients[c] * table[i]. w: (C, N, 4), coefficients: (C, 4), table: (N, 4), Montgomery words -> (C, N, 4)."""
+    """w[c, i] + coefficients[c] * table[i]. w: (C, N, 4), coefficients: (C, 4), table: (N, 4), Montgomery words ->
+    (C, N, 4)."""
     check_shape("w", w.shape, ndim=3, last=4)
     groups, count, _ = w.shape
     if tuple(coefficients.shape) != (groups, 4) or tuple(table.shape) != (count, 4):

@@ -41,7 +41,8 @@ def challenge(device: Device, state, segments: list, *, num_samples: int, num_in
 
 @operation
 def challenge_shares(device: Device, state, segments: list, shares, *, num_samples: int):
-    """As `challenge`, but after the segments absorbs the sum of `shares`, (P, W) Montgomery words with W <= 8 words a share.
+    """As `challenge`, but after the segments absorbs the sum of `shares`, (P, W) Montgomery words with W <= 8 words a
+    share.
 
     Returns the new state, the samples, and that sum, (W,). Adding up here saves a reduction its last launch.
     """

@@ -7,7 +7,7 @@ arrays on `cpu` and `numpy`, lazy MLX arrays on `metal` and `cuda`.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -66,7 +66,8 @@ class Device:
         """
 
     def compile(self, function):
-        """`function` of (nested lists of) arrays, made to trace once and replay where launches are lazy; else as it is."""
+        """`function` of (nested lists of) arrays, made to trace once and replay where launches are lazy; else as it
+        is."""
         if self.lazy:
             import mlx.core as mx
 
@@ -106,7 +107,8 @@ class Device:
 
 
 class CpuDevice(Device):
-    """The CPU target (module `targets.cpu`). `lanes`: threads a vector, one of `compiler.vector_builds()` or 1 (0: the widest)."""
+    """The CPU target (module `targets.cpu`). `lanes`: threads a vector, one of `compiler.vector_builds()` or 1 (0:
+    the widest)."""
 
     def __init__(self, lanes: int = 0):
         super().__init__("cpu")
@@ -123,7 +125,9 @@ class CpuDevice(Device):
         """Pool threads that a launch of `cost` nanoseconds is worth: waking a sleeping worker takes some 50 us."""
         return self.threads if cost > 50_000 else 1
 
-    def launch(self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0):
+    def launch(
+        self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
+    ):
         arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]
         return cpu.run(
             name,
@@ -143,13 +147,15 @@ def _size_array(size: tuple[int, ...]) -> np.ndarray:
     return np.array(size, np.uint32)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _make(name: str) -> Device:
     if name == "numpy":
         return Device("numpy")
     if name == "cpu":
         if not cpu.available():
-            raise DeviceError("device 'cpu' needs a C++ compiler (looked for CXX, g++, c++, clang++); 'numpy' needs none")
+            raise DeviceError(
+                "device 'cpu' needs a C++ compiler (looked for CXX, g++, c++, clang++); 'numpy' needs none"
+            )
         return CpuDevice()
     from .targets.gpu import GpuDevice
 
@@ -159,10 +165,10 @@ def _make(name: str) -> Device:
 def get_device(name: str | Device = "auto", *, check: bool = True) -> Device:
     """The device called `name`, made at first use and kept.
 
-    name: "auto" | "metal" | "cuda" | "cpu" | "numpy", or a `Device`. "auto" takes `WHIR_MLX_DEVICE`, else a GPU that MLX
-    can use, else the CPU target, else NumPy (with a warning: it is some hundred times slower).
-    check: let a GPU give a few known answers before its first use in a process (`WHIR_MLX_SELFTEST=0` turns that off). One
-    that gets them wrong is replaced by the CPU, with a warning, where "auto" chose it.
+    name: "auto" | "metal" | "cuda" | "cpu" | "numpy", or a `Device`. "auto" takes `WHIR_MLX_DEVICE`, else a GPU that
+    MLX can use, else the CPU target, else NumPy (with a warning: it is some hundred times slower).
+    check: let a GPU give a few known answers before its first use in a process (`WHIR_MLX_SELFTEST=0` turns that off).
+    One that gets them wrong is replaced by the CPU, with a warning, where "auto" chose it.
     Raises `ValueError` for another name and `DeviceError` where the device is missing or, named, fails its check.
     """
     if isinstance(name, Device):
@@ -183,9 +189,10 @@ def get_device(name: str | Device = "auto", *, check: bool = True) -> Device:
 _REPORT = "`whir-mlx selftest` says more; WHIR_MLX_SELFTEST=0 uses the device all the same"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _fault(name: str) -> str | None:
-    """What a GPU gets wrong (`quick_check`), found out once a process; None where nothing, or where the check is off."""
+    """What a GPU gets wrong (`quick_check`), found out once a process; None where nothing, or where the check is
+    off."""
     if os.environ.get("WHIR_MLX_SELFTEST") == "0":
         return None
     from .quick_check import quick_check
@@ -193,7 +200,7 @@ def _fault(name: str) -> str | None:
     return quick_check(_make(name))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _warn_of_fault(name: str, fault: str) -> None:
     import warnings
 
@@ -201,7 +208,7 @@ def _warn_of_fault(name: str, fault: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _best() -> str:
     from .targets.gpu import usable_gpu
 

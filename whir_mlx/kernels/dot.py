@@ -10,10 +10,13 @@ from .share import share_out
 
 @operation
 def dot_shares(device: Device, a, b):
-    """The threads' shares of sum of a[i] * b[i]. a, b: (N, 4) uint32 Montgomery words, N >= 1 -> (shares, 4), to be added."""
+    """The threads' shares of sum of a[i] * b[i]. a, b: (N, 4) uint32 Montgomery words, N >= 1 -> (shares, 4), to be
+    added."""
     check_shape("a", a.shape, ndim=2, last=4)
     if tuple(a.shape) != tuple(b.shape) or a.shape[0] < 1:
-        raise ValueError(f"a and b must have one shape of at least one element, got {tuple(a.shape)} and {tuple(b.shape)}")
+        raise ValueError(
+            f"a and b must have one shape of at least one element, got {tuple(a.shape)} and {tuple(b.shape)}"
+        )
     count = a.shape[0]
     threads, each = share_out(device, count)
     return device.launch(

@@ -9,15 +9,16 @@ from .device import Device
 from .eq_outer import eq_outer
 from .operation import check_shape, operation
 
-# Up to here every entry is its own product of n factors; a longer point is split in halves and multiplied out. On a GPU a
-# launch costs more than the products it saves.
+# Up to here every entry is its own product of n factors; a longer point is split in halves and multiplied out. On a
+# GPU a launch costs more than the products it saves.
 _DIRECT = 6
 _DIRECT_LAZY = 10
 
 
 @operation
 def eq_table(device: Device, point):
-    """eq(point, b) for all b, coordinate 0 at the most significant bit. point: (n, 4) uint32 Montgomery words -> (2^n, 4).
+    """eq(point, b) for all b, coordinate 0 at the most significant bit. point: (n, 4) uint32 Montgomery words ->
+    (2^n, 4).
 
     Source: p3-multilinear-util 0.8.0 (`point.rs`).
     """
@@ -28,4 +29,6 @@ def eq_table(device: Device, point):
     if n > (_DIRECT_LAZY if device.lazy else _DIRECT):
         half = n // 2
         return eq_outer(device, eq_table(device, point[:half]), eq_table(device, point[half:]))
-    return device.launch("eq_table", (1 << n, n), [point], [(1 << n, 4)], grid=(1 << n, 1, 1), cost=12.0 * n * (1 << n))[0]
+    return device.launch(
+        "eq_table", (1 << n, n), [point], [(1 << n, 4)], grid=(1 << n, 1, 1), cost=12.0 * n * (1 << n)
+    )[0]

@@ -6,8 +6,8 @@ from .device import Device
 from .ext_sum import ext_sum
 from .operation import log2_exact, operation
 
-# A row this short is summed by one thread, and so is any row where there are rows enough to fill the device (and more than
-# CUDA's grids would take along y); longer rows are shared among threads.
+# A row this short is summed by one thread, and so is any row where there are rows enough to fill the device (and more
+# than CUDA's grids would take along y); longer rows are shared among threads.
 _SHORT_ROW = 64
 _MANY_ROWS = 1 << 14
 # Rows summed by one thread before the shares are added, and chunks of rows at most: CUDA's grids end at 65535 along y.
@@ -19,8 +19,9 @@ _MOST_CHUNKS = 1 << 15
 def fold_axis(device: Device, f, weights, *, axis: int, ext: bool):
     """sum over a of f[a, b] weights[a] (axis 0), or over b of f[a, b] weights[b] (axis 1).
 
-    f: (A, B), or with `ext` (A, B, 4), B (and for axis 0 also A) a power of two; weights: (A, 4) for axis 0, (B, 4) for axis 1. A leading batch axis,
-    f (C, A, B[, 4]), uses the same weights for all. Montgomery words. Returns (B, 4) or (A, 4), after the batch axis if any.
+    f: (A, B), or with `ext` (A, B, 4), B (and for axis 0 also A) a power of two; weights: (A, 4) for axis 0, (B, 4)
+    for axis 1. A leading batch axis, f (C, A, B[, 4]), uses the same weights for all. Montgomery words. Returns (B,
+    4) or (A, 4), after the batch axis if any.
     """
     matrix_axes = 3 if ext else 2
     if len(f.shape) not in (matrix_axes, matrix_axes + 1) or axis not in (0, 1) or (ext and f.shape[-1] != 4):
@@ -67,5 +68,6 @@ def _geometry(device: Device, rows: int, columns: int, axis: int) -> tuple[int, 
 
 
 def _divisor(device: Device, count: int) -> int:
-    """Threads that share `count` values evenly: the largest power of two that divides it, up to what fills the device."""
+    """Threads that share `count` values evenly: the largest power of two that divides it, up to what fills the
+    device."""
     return min(count & -count, 4096 if device.lazy else 64)

@@ -12,8 +12,8 @@ from .poseidon2 import PERMUTATION_COST
 
 MAX_GRINDING_BITS = 30
 
-# A lazy search cannot be asked whether it found something, so it is given 32 times the expected number of candidates: all
-# miss once in e^32 proofs, and the host sees it.
+# A lazy search cannot be asked whether it found something, so it is given 32 times the expected number of candidates:
+# all miss once in e^32 proofs, and the host sees it.
 _REACH = 32
 # Permutations in one dispatch: on Metal 2^21 stay under 100 ms on the smallest chip; CUDA has no such limit.
 _DISPATCH = {"metal": 1 << 21}
@@ -23,9 +23,10 @@ _DISPATCH = {"metal": 1 << 21}
 def grind(device: Device, state, *, bits: int):
     """The smallest w such that, after absorbing w, the low `bits` bits of the next canonical sample are 0.
 
-    state: (26,) uint32 transcript state; bits in 0..30. Returns (1,) uint32, **canonical**; 0 for 0 bits. The state is not
-    changed: the caller absorbs the witness and draws the sample. Raises ValueError for other bits and WhirError if no
-    word below p will do (on a lazy device: returns a word above p). Source: p3-challenger 0.8.0 (`grinding_challenger.rs`).
+    state: (26,) uint32 transcript state; bits in 0..30. Returns (1,) uint32, **canonical**; 0 for 0 bits. The state
+    is not changed: the caller absorbs the witness and draws the sample. Raises ValueError for other bits and
+    WhirError if no word below p will do (on a lazy device: returns a word above p). Source: p3-challenger 0.8.0
+    (`grinding_challenger.rs`).
     """
     check_shape("state", state.shape, ndim=1, last=26)
     if not 0 <= bits <= MAX_GRINDING_BITS:
@@ -34,7 +35,9 @@ def grind(device: Device, state, *, bits: int):
         return device.asarray(np.zeros(1, np.uint32))
     reach = min(_REACH << bits, P) if device.lazy else P
     cost = PERMUTATION_COST[16] * (1 << bits)
-    threads = device.threads_for(cost) * device.vector_lanes if not device.lazy else min(device.search_threads, 1 << bits)
+    threads = (
+        device.threads_for(cost) * device.vector_lanes if not device.lazy else min(device.search_threads, 1 << bits)
+    )
     tries = -(-reach // threads)
     most = max(1, _DISPATCH.get(device.name, reach) // threads)
     found = device.asarray(np.zeros(1, np.uint32))

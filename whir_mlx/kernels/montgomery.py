@@ -23,5 +23,11 @@ def _convert(device: Device, x, direction: int):
     if count == 0:
         return x
     return device.launch(
-        "montgomery", (count,), [x], [x.shape], grid=(count, 1, 1), values={"TO_MONTGOMERY": direction}, cost=1.0 * count
+        "montgomery",
+        (count,),
+        [x],
+        [x.shape],
+        grid=(count, 1, 1),
+        values={"TO_MONTGOMERY": direction},
+        cost=1.0 * count,
     )[0]

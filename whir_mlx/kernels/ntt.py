@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..field.constants import MONTY_ONE, P, TWO_ADICITY, two_adic_generator
+from ..field.constants import MONTY_ONE, TWO_ADICITY, P, two_adic_generator
 from ..field.numpy_field import mont_mul
 from .device import Device
 from .gather_rows import gather_rows
@@ -23,8 +23,8 @@ class NttTuning:
     threads: tuple[int, int]
 
 
-# 4096 words are 16 KB: half of a core's 32 KB first-level cache, and half of the threadgroup memory of an Apple GPU, so that
-# two groups share a core. 16 lanes make 64-byte rows.
+# 4096 words are 16 KB: half of a core's 32 KB first-level cache, and half of the threadgroup memory of an Apple GPU,
+# so that two groups share a core. 16 lanes make 64-byte rows.
 _TUNING = {
     "cpu": NttTuning(4096, 16, (1, 1)),
     "cuda": NttTuning(4096, 16, (16, 16)),
@@ -34,7 +34,8 @@ _TUNING = {
 
 @dataclass(frozen=True)
 class NttPass:
-    """One launch: `levels` levels of sub-transforms of 2^log_span rows, `lanes` lanes a tile, columns of one row if `wide`."""
+    """One launch: `levels` levels of sub-transforms of 2^log_span rows, `lanes` lanes a tile, columns of one row if
+    `wide`."""
 
     log_span: int
     levels: int
@@ -54,7 +55,8 @@ class NttPass:
 
 
 def plan_passes(log_rows: int, width: int, log_input: int, tuning: NttTuning, vector: int) -> tuple[NttPass, ...]:
-    """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit `tuning.tile_words`.
+    """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit
+    `tuning.tile_words`.
 
     `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs).
     """

@@ -12,8 +12,10 @@ from .powers import powers
 def query_weights(device: Device, w, ood_tables, gamma, indices, *, log_domain: int):
     """w[b] + sum_{j<J} gamma^(1+j) ood_tables[j, b] + sum_{q<Q} gamma^(1+J+q) z_q^b, z_q = g(log_domain)^indices[q].
 
-    w: (2^v, 4); ood_tables: (J, 2^v, 4), J may be 0; gamma: (4,); indices: (Q,) plain integers, Q may be 0. Montgomery words.
-    Returns (2^v, 4). Source: p3-sumcheck 0.8.0 (`constraints/statement/select.rs`), p3-whir 0.8.0 (`pcs/prover/mod.rs`).
+    w: (2^v, 4); ood_tables: (J, 2^v, 4), J may be 0; gamma: (4,); indices: (Q,) plain integers, Q may be 0.
+    Montgomery words.
+    Returns (2^v, 4). Source: p3-sumcheck 0.8.0 (`constraints/statement/select.rs`), p3-whir 0.8.0
+    (`pcs/prover/mod.rs`).
     """
     check_shape("w", w.shape, ndim=2, last=4)
     variables = log2_exact("w", w.shape[0])

@@ -6,7 +6,8 @@ from .device import Device
 
 
 def share_out(device: Device, count: int) -> tuple[int, int]:
-    """(threads, items a thread) for a sum over `count` items; threads is a power of two, its last ones may have no item.
+    """(threads, items a thread) for a sum over `count` items; threads is a power of two, its last ones may have no
+    item.
 
     At least a vector of threads, which adds up its own sums; enough to fill the device, few enough that adding up the
     vectors' shares is cheap: 64 on a CPU (a few vectors a core), 4096 on a GPU.

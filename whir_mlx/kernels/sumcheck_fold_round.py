@@ -11,12 +11,18 @@ from .share import share_out
 def sumcheck_fold_round(device: Device, f, w, r, *, log_stride: int, next_log_stride: int):
     """`sumcheck_fold` at log_stride, then the shares of `sumcheck_round` at next_log_stride of its result.
 
-    f, w: (N, 4), r: (4,) uint32 Montgomery words; N a multiple of 4 and of 2^(log_stride+1), N / 2 of 2^(next_log_stride+1).
+    f, w: (N, 4), r: (4,) uint32 Montgomery words; N a multiple of 4 and of 2^(log_stride+1), N / 2 of
+    2^(next_log_stride+1).
     Returns f', w', (N / 2, 4) each, and (shares, 2, 4), to be added. Source: p3-sumcheck 0.8.0 (`strategy.rs`).
     """
     check_shape("f", f.shape, ndim=2, last=4)
     count = f.shape[0]
-    if tuple(f.shape) != tuple(w.shape) or count < 4 or count % (2 << log_stride) or count // 2 % (2 << next_log_stride):
+    if (
+        tuple(f.shape) != tuple(w.shape)
+        or count < 4
+        or count % (2 << log_stride)
+        or count // 2 % (2 << next_log_stride)
+    ):
         raise ValueError(
             f"f and w must have one shape, a multiple of {2 << log_stride} and {4 << next_log_stride} values, "
             f"got {f.shape}, {w.shape}"

@@ -13,7 +13,9 @@ def sumcheck_round_shares(device: Device, f, w, *, log_stride: int):
     """The threads' shares of a round polynomial, to be added. Arguments as `sumcheck_round`; returns (shares, 2, 4)."""
     check_shape("f", f.shape, ndim=2, last=4)
     if tuple(f.shape) != tuple(w.shape) or f.shape[0] < 2 or f.shape[0] % (2 << log_stride):
-        raise ValueError(f"f and w must have one shape, a multiple of {2 << log_stride} values, got {f.shape}, {w.shape}")
+        raise ValueError(
+            f"f and w must have one shape, a multiple of {2 << log_stride} values, got {f.shape}, {w.shape}"
+        )
     pairs = f.shape[0] // 2
     threads, each = share_out(device, pairs)
     return device.launch(

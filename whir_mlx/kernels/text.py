@@ -3,14 +3,15 @@
 A `.metal` file holds one `kernel void name(...) { ... }` after its contract and its `#include`s. The signature is plain
 Metal; from it come the names that MLX's generators and the CPU target need, so nothing is declared twice:
 `const device uint* x` and `const constant uint* x` are inputs (MLX picks the address space by the array's size),
-`device uint* x` is an output (`device atomic_uint* x` one that starts at 0), and a parameter with an attribute other than `buffer` is a thread position.
+`device uint* x` is an output (`device atomic_uint* x` one that starts at 0), and a parameter with an attribute other
+than `buffer` is a thread position.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from ..field.constants import MONTY_ONE, P, two_adic_generator
@@ -27,7 +28,8 @@ class KernelText:
     """One `.metal` file, taken apart.
 
     `header` is everything before the kernel with its includes put in (each once), `body` the text between the kernel's
-    braces, `inputs` and `outputs` the buffer names in order, `attributes` the (type, name) of thread positions; whether it uses barriers or SIMD-group functions.
+    braces, `inputs` and `outputs` the buffer names in order, `attributes` the (type, name) of thread positions;
+    whether it uses barriers or SIMD-group functions.
     """
 
     name: str
@@ -42,7 +44,8 @@ class KernelText:
 
 
 def constant_tables() -> str:
-    """The Poseidon2 round constants as `CONSTANT_ARRAY`s of Montgomery words (the virtual header `poseidon2_constants.h`)."""
+    """The Poseidon2 round constants as `CONSTANT_ARRAY`s of Montgomery words (the virtual header
+    `poseidon2_constants.h`)."""
     lines = []
     for width in WIDTHS:
         tables = {
@@ -86,9 +89,10 @@ def expand_includes(text: str, seen: set[str]) -> str:
     return _INCLUDE.sub(put_in, text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(name: str) -> KernelText:
-    """Read and take apart `<name>.metal`. Raises `ValueError` where the file does not hold exactly one kernel of that name."""
+    """Read and take apart `<name>.metal`. Raises `ValueError` where the file does not hold exactly one kernel of that
+    name."""
     return parse(name, (FOLDER / f"{name}.metal").read_text(encoding="utf-8"))
 
 

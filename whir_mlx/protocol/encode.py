@@ -14,9 +14,10 @@ __all__ = ["encode"]
 def encode(device: Device, f, *, order: str, folding_factor: int, log_inv_rate: int):
     """The codeword whose rows are the leaves of a commitment.
 
-    f: (2^v,) base or (2^v, 4) extension Montgomery words, v >= folding_factor = k. The message matrix has 2^(v-k) rows and
-    2^k columns: f[i 2^k + j] at (i, j) in the suffix order, f[j 2^(v-k) + i] in the prefix order; values over the cube serve
-    as coefficients. Returns (2^(v-k+log_inv_rate), 2^k or 4 * 2^k): each column's forward DFT, natural order.
+    f: (2^v,) base or (2^v, 4) extension Montgomery words, v >= folding_factor = k. The message matrix has 2^(v-k)
+    rows and 2^k columns: f[i 2^k + j] at (i, j) in the suffix order, f[j 2^(v-k) + i] in the prefix order; values
+    over the cube serve as coefficients. Returns (2^(v-k+log_inv_rate), 2^k or 4 * 2^k): each column's forward DFT,
+    natural order.
     """
     words = 1 if len(f.shape) == 1 else 4
     columns = 1 << folding_factor

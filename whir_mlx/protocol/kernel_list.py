@@ -10,7 +10,17 @@ from whir_mlx.protocol.parameters import WhirConfig
 
 __all__ = ["proof_kernels"]
 
-_ALWAYS = ("dot", "sumcheck_round", "sumcheck_fold", "sumcheck_fold_round", "ext_sum", "eq_outer", "eq_table", "powers", "add_scaled")
+_ALWAYS = (
+    "dot",
+    "sumcheck_round",
+    "sumcheck_fold",
+    "sumcheck_fold_round",
+    "ext_sum",
+    "eq_outer",
+    "eq_table",
+    "powers",
+    "add_scaled",
+)
 _QUERIES = ("query_low", "query_high", "query_weights", "gather_rows", "gather_paths")
 
 

@@ -30,7 +30,8 @@ _SHORT_LAYER = 1024
 
 @dataclass(frozen=True)
 class MerkleTree:
-    """A committed matrix. rows: (H, w) Montgomery words; layers: padded digests (L, 8), leaves first, up to the cap layer."""
+    """A committed matrix. rows: (H, w) Montgomery words; layers: padded digests (L, 8), leaves first, up to the cap
+    layer."""
 
     config: TreeConfig
     rows: object
@@ -71,7 +72,8 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
 
 def _leaf_layers(device: Device, config: TreeConfig, rows) -> list:
     height = rows.shape[0]
-    # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a row.
+    # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a
+    # row.
     enough = 4 if not device.lazy else 1 << 18
     if config.arity == 2 and config.leaf_rate == 8 and height >= enough:
         return list(hash_leaves(device, rows))
@@ -109,12 +111,15 @@ def prune(arity: int, indices: np.ndarray, paths: np.ndarray) -> np.ndarray:
     layer, the children of ascending groups that are on no query's path.
     """
     parts = [np.zeros((0, DIGEST_WIDTH), np.uint32)]
-    nodes = indices.astype(np.int64)
+    nodes, query = np.unique(indices.astype(np.int64), return_index=True)
     for layer in range(paths.shape[1]):
-        parents, first_query = np.unique(nodes // arity, return_index=True)
-        digests = paths[first_query, layer].reshape(len(parents), arity, DIGEST_WIDTH)
-        known = np.zeros((len(parents), arity), bool)
-        known[np.searchsorted(parents, nodes // arity), nodes % arity] = True
-        parts.append(digests[~known])
-        nodes = nodes // arity
+        # Sorted nodes have sorted parents: a group starts where the parent changes.
+        parents = nodes // arity
+        starts = np.flatnonzero(np.diff(parents, prepend=-1))
+        group = np.zeros(len(nodes), np.int64)
+        group[starts] = 1
+        known = np.zeros((len(starts), arity), bool)
+        known[np.cumsum(group) - 1, nodes - parents * arity] = True
+        nodes, query = parents[starts], query[starts]
+        parts.append(paths[query, layer].reshape(len(starts), arity, DIGEST_WIDTH)[~known])
     return np.concatenate(parts)

@@ -49,7 +49,8 @@ class _Side:
 
 @dataclass
 class Opening:
-    """What the phase said, on the device: ood_answers, PendingSum of (4,); values, per batch and side (C, 4); and its terms."""
+    """What the phase said, on the device: ood_answers, PendingSum of (4,); values, per batch and side (C, 4); and its
+    terms."""
 
     ood_answers: list = field(default_factory=list)
     current: list = field(default_factory=list)
@@ -67,8 +68,8 @@ def open_claims(
 ) -> Opening:
     """Answers the out-of-domain points, then opens the schedule's batches.
 
-    tables: per table (columns, 2^a) padded Montgomery words; f: (2^n,), the stacked polynomial; points: None, or per batch
-    (a, 4) Montgomery words on the device.
+    tables: per table (columns, 2^a) padded Montgomery words; f: (2^n,), the stacked polynomial; points: None, or per
+    batch (a, 4) Montgomery words on the device.
     """
     order, k = layout.order, layout.folding_factor
     opening = Opening()
@@ -85,7 +86,9 @@ def open_claims(
     for number, (table, batch) in enumerate(schedule.flat):
         transcript.observe_seed(opening_seed(layout, table, batch, points is not None))
         arity = layout.padded_log_rows[table]
-        point = points[number] if points is not None else expand_point(device, transcript.sample_ext(), num_variables=arity)
+        point = (
+            points[number] if points is not None else expand_point(device, transcript.sample_ext(), num_variables=arity)
+        )
         evaluation = evaluation_term(device, point, order=order, folding_factor=k)
         for columns, terms, values in (
             (batch.current, (evaluation,), opening.current),
@@ -159,7 +162,6 @@ def start_sumcheck(
 def _folded_weights(device: Device, layout: Layout, opening: Opening, coefficients):
     """Weights of the folded polynomial: per column its terms' outer tables, put where the column lies, plus the
     out-of-domain terms over everything. coefficients: (T, 4), the folded inner of every term."""
-    k = layout.folding_factor
     regions = {}
     whole = []
     start = 0
@@ -174,8 +176,10 @@ def _folded_weights(device: Device, layout: Layout, opening: Opening, coefficien
         spread = np.full(shape.columns, count, np.uint32)  # row `count` of the padded coefficients is 0
         spread[list(side.columns)] = np.arange(count, dtype=np.uint32)
         padded = concatenate(device, [mine, device.asarray(np.zeros((1, 4), np.uint32))])
-        every_column = mine if count == shape.columns and side.columns == tuple(range(count)) else gather_rows(
-            device, padded, device.asarray(spread)
+        every_column = (
+            mine
+            if count == shape.columns and side.columns == tuple(range(count))
+            else gather_rows(device, padded, device.asarray(spread))
         )
         rows = side.term.outer.shape[0]
         region = regions.get(side.table)
@@ -190,7 +194,7 @@ def _folded_weights(device: Device, layout: Layout, opening: Opening, coefficien
 
 def _stack_regions(device: Device, layout: Layout, regions: dict):
     """The regions (columns, 2^(a-k), 4) by table as one (2^(n-k), 4) array in the layout's order; zeros elsewhere."""
-    k, cells = layout.folding_factor, 1 << (layout.num_variables - layout.folding_factor)
+    cells = 1 << (layout.num_variables - layout.folding_factor)
     if not regions:
         return device.asarray(np.zeros((cells, 4), np.uint32))
     if len(layout.tables) == 1 and layout.tables[0].columns == 1:

@@ -1,9 +1,9 @@
 """The opening phase: claims on the stacked polynomial as sums of rank-one terms, and the first k_0 sumcheck rounds.
 
 Every claim's weight over the cube is a sum of products outer[i] * inner[b], b the k_0 variables that the first sumcheck
-binds, i the rest: an evaluation is one product, the repeat-last successor three. With G[b] = sum_i f[i, b] outer[i], the
-claimed value is sum_b G[b] inner[b], and the first k_0 rounds run on the G and inner of all terms side by side: a few
-times 2^k_0 values instead of 2^n. Afterwards a term's weight on the folded polynomial is its folded inner times outer.
+binds, i the rest: an evaluation is one product, the repeat-last successor three. With G[b] = sum_i f[i, b] outer[i],
+the claimed value is sum_b G[b] inner[b], and the first k_0 rounds run on the G and inner of all terms side by side: a
+few times 2^k_0 values instead of 2^n. Afterwards a term's weight on the folded polynomial is its folded inner times outer.
 
 The same idea is the small-value first phase of p3-sumcheck 0.8.0 (`layout/prover`); this form of it is our own.
 """
@@ -31,7 +31,8 @@ class Term:
 
 
 def _split(device: Device, point, order: str, folding_factor: int):
-    """(outer, inner) tables of eq at a point (a, 4): suffix order binds the last k variables first, prefix the first k."""
+    """(outer, inner) tables of eq at a point (a, 4): suffix order binds the last k variables first, prefix the first
+    k."""
     if order == "suffix":
         cut = point.shape[0] - folding_factor
         return eq_table(device, point[:cut]), eq_table(device, point[cut:])
@@ -82,5 +83,3 @@ def partial_sums(device: Device, columns, term: Term, *, order: str):
     count, outer, inner = columns.shape[0], term.outer.shape[0], term.inner.shape[0]
     shape, axis = ((count, outer, inner), 0) if order == "suffix" else ((count, inner, outer), 1)
     return fold_axis(device, columns.reshape(shape), term.outer, axis=axis, ext=False)
-
-

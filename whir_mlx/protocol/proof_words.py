@@ -134,6 +134,7 @@ class ProofWords:
         )
         none = np.zeros((0, 4), np.uint32)
         evaluations = tuple(
-            BatchEvaluations(none if a is None else words[a], none if b is None else words[b]) for a, b in self._evaluations
+            BatchEvaluations(none if a is None else words[a], none if b is None else words[b])
+            for a, b in self._evaluations
         )
         return Proof(whir, evaluations)

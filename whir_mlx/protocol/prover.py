@@ -1,7 +1,7 @@
 """The prover: commit to tables, then open them.
 
-Mirror of `verifier.verify_proof` and `verifier_whir.WhirReplay`: same order, same names. Nothing here reads a value back
-from the device before the end, so on a lazy device commit and open are one graph.
+Mirror of `verifier.verify_proof` and `verifier_whir.WhirReplay`: same order, same names. Nothing here reads a value
+back from the device before the end, so on a lazy device commit and open are one graph.
 
 Source: p3-whir 0.8.0 (`pcs/adapter.rs`, `pcs/prover/mod.rs`, `pcs/committer/writer.rs`).
 """
@@ -56,7 +56,13 @@ class ProverData:
 
 
 def commit_tables(
-    device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig, tables, *, transcript: Transcript | None = None
+    device: Device,
+    layout: Layout,
+    config: WhirConfig,
+    tree: TreeConfig,
+    tables,
+    *,
+    transcript: Transcript | None = None,
 ) -> ProverData:
     """Commits to the tables: stacks, encodes and hashes them, and absorbs the commitment.
 
@@ -93,7 +99,9 @@ def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
 @lru_cache(maxsize=32)
 def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig):
     """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree layers), traced once on a lazy device."""
-    padded = Layout(layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0)
+    padded = Layout(
+        layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0
+    )
 
     def commit(tables: list):
         words = [_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows)]
@@ -124,7 +132,8 @@ def read_commitment(data: ProverData) -> Commitment:
 def open_proof(data: ProverData, schedule: Schedule, *, points=None, transcript: Transcript | None = None) -> Proof:
     """Opens the committed tables.
 
-    points: None to draw them from the transcript, or one canonical (log_rows, 4) array per batch (`open_at` of the crate).
+    points: None to draw them from the transcript, or one canonical (log_rows, 4) array per batch (`open_at` of the
+    crate).
     transcript: one shared with an outer protocol, which goes on after the proof; None for a copy of `data.transcript`.
     Raises ParameterError (InitialClaimsBelowTarget) where the claims are too many for the security target, and
     ValueError or IndexError where schedule or points do not fit the layout.
@@ -188,7 +197,9 @@ def _open(device, layout, config, schedule, transcript, tree, tables, stacked, p
     transcript.observe(f)
     words.final_poly(f)
     words.final_pow_witness(transcript.grind(config.final_pow_bits))
-    indices = _draw(device, transcript, config.final_num_draws, config.final_num_opened, config.final_log_folded_domain_size)
+    indices = _draw(
+        device, transcript, config.final_num_draws, config.final_num_opened, config.final_log_folded_domain_size
+    )
     words.final_opening(tree, indices, open_rows(device, tree, indices))
     if config.final_sumcheck_rounds:
         _, _, run = run_sumcheck(

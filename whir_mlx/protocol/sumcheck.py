@@ -19,14 +19,17 @@ __all__ = ["SumcheckRun", "run_sumcheck"]
 
 @dataclass
 class SumcheckRun:
-    """What a sumcheck phase sent, all on the device: per round (2, 4) messages, (1,) canonical witnesses, (4,) challenges."""
+    """What a sumcheck phase sent, all on the device: per round (2, 4) messages, (1,) canonical witnesses, (4,)
+    challenges."""
 
     round_polynomials: list = field(default_factory=list)
     pow_witnesses: list = field(default_factory=list)
     challenges: list = field(default_factory=list)
 
 
-def run_sumcheck(device: Device, transcript: Transcript, f, w, *, rounds: int, pow_bits: int, order: str, log_block: int):
+def run_sumcheck(
+    device: Device, transcript: Transcript, f, w, *, rounds: int, pow_bits: int, order: str, log_block: int
+):
     """Binds `rounds` variables of f and w, (N, 4) Montgomery words.
 
     order: "suffix" binds the last variable first, "prefix" the first one of each block of 2^log_block values.

@@ -32,7 +32,8 @@ MONTY_INV = pow(MONTY_ONE, -1, P)
 
 
 class PendingSum:
-    """A message that the transcript adds up as it absorbs it. shares: (P, W); value: (W,) once it is absorbed, else None."""
+    """A message that the transcript adds up as it absorbs it. shares: (P, W); value: (W,) once it is absorbed, else
+    None."""
 
     def __init__(self, shares):
         self.shares = shares
@@ -42,8 +43,8 @@ class PendingSum:
 class Transcript:
     """A duplex challenger (width 16, rate 8) on `device`.
 
-    `state`: (26,) words to go on from, as `state()` gave them; fresh without. `trace`, where a list is given, collects every
-    operation; `steps` renders it.
+    `state`: (26,) words to go on from, as `state()` gave them; fresh without. `trace`, where a list is given,
+    collects every operation; `steps` renders it.
     """
 
     def __init__(self, device, *, state=None, trace: list | None = None):
@@ -86,7 +87,8 @@ class Transcript:
         self.observe(_seed_words(self.device, canonical.tobytes()))
 
     def observe_shares(self, shares) -> PendingSum:
-        """Absorbs the sum of `shares`, (P, W) Montgomery words on the device, W <= 8; it is known after the next draw or grind."""
+        """Absorbs the sum of `shares`, (P, W) Montgomery words on the device, W <= 8; it is known after the next draw
+        or grind."""
         if self._skip or self._pending:
             self._launch(0)
         self._pending = PendingSum(shares)

@@ -68,7 +68,12 @@ def challenge_shares(
     state: np.ndarray, segments: list[np.ndarray], shares: np.ndarray, *, num_samples: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As `challenge` with the sum of `shares`, (P, W), absorbed last; returns state, samples and that sum, (W,)."""
-    require(shares.ndim == 2 and shares.shape[0] >= 1 and 1 <= shares.shape[1] <= 8, "shares", "(P, W), W in 1..8", shares.shape)
+    require(
+        shares.ndim == 2 and shares.shape[0] >= 1 and 1 <= shares.shape[1] <= 8,
+        "shares",
+        "(P, W), W in 1..8",
+        shares.shape,
+    )
     message = field_sum(shares, axis=0)
     state, samples, _ = challenge(state, [*segments, message], num_samples=num_samples)
     return state, samples, message

@@ -8,7 +8,8 @@ __all__ = ["gather_paths"]
 
 
 def gather_paths(layers: list[np.ndarray], indices: np.ndarray, *, arity: int) -> np.ndarray:
-    """The group of each layer on each query's path: L arrays (nodes, 8) and (Q,) plain integers -> (Q, L, 8 * arity)."""
+    """The group of each layer on each query's path: L arrays (nodes, 8) and (Q,) plain integers -> (Q, L, 8 *
+    arity)."""
     require(arity in (2, 4), "arity", "2 or 4", arity)
     paths = np.zeros((len(indices), len(layers), 8 * arity), np.uint32)
     groups = indices.astype(np.int64)

@@ -1,6 +1,7 @@
 """Reused memory for the CPU target's arrays.
 
-A fresh large array costs more than the kernel that fills it: the system zeroes every page at first touch (64 MB: 24 ms).
+A fresh large array costs more than the kernel that fills it: the system zeroes every page at first touch (64 MB: 24
+ms).
 Arrays given out here take their memory back to a pool when the last view of them is gone.
 """
 
@@ -59,8 +60,8 @@ class BufferPool:
             self._kept += size
 
 
-# NumPy's array object starts with the object header and then the data pointer, in every version so far; reading it there
-# takes a tenth of the time of `array.ctypes.data`, which a small launch would feel. Checked once, below.
+# NumPy's array object starts with the object header and then the data pointer, in every version so far; reading it
+# there takes a tenth of the time of `array.ctypes.data`, which a small launch would feel. Checked once, below.
 _DATA_OFFSET = object.__basicsize__
 
 

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -35,7 +35,7 @@ def cache_folder() -> Path:
     return Path(chosen) if chosen else user_cache_path("whir-mlx")
 
 
-@lru_cache(maxsize=None)
+@cache
 def find_compiler() -> str | None:
     """Path of a C++ compiler (`CXX`, else c++, g++ or clang++ on the path), or None where there is none."""
     for name in (os.environ.get("CXX"), "g++", "c++", "clang++"):
@@ -45,18 +45,18 @@ def find_compiler() -> str | None:
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiler_version(path: str) -> str:
     """First line of `--version`, part of every cache key."""
     return _version_text(path).splitlines()[0]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _version_text(path: str) -> str:
     return subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
 
 
-@lru_cache(maxsize=None)
+@cache
 def cpu_features() -> frozenset[str]:
     """Feature names of this machine's processor, as the system lists them (empty where it does not)."""
     try:
@@ -102,19 +102,15 @@ def build_library(source: str, flags: tuple[str, ...], name: str) -> ctypes.CDLL
 
 # The system headers of every kernel (dialect/cpu_common.h), which take most of a small kernel's build to read.
 _PRELUDE = """#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
+#include <cstdint> #include <cstring> #if defined(__x86_64__) #include <immintrin.h> #elif defined(__ARM_NEON)
+#include <arm_neon.h> #endif
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def _precompiled(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Flags that make the compiler take the system headers precompiled: a second a kernel with GCC, which alone does it so.
+    """Flags that make the compiler take the system headers precompiled: a second a kernel with GCC, which alone does
+    it so.
 
     Empty for other compilers, and where the headers cannot be precompiled.
     """
@@ -150,7 +146,8 @@ def build_file(source: str, flags: tuple[str, ...], name: str, suffix: str) -> P
 
 @contextlib.contextmanager
 def _turn_of_processes(target: Path):
-    """Lets one process at a time build `target`: the others then find it made. Without file locks each builds its own."""
+    """Lets one process at a time build `target`: the others then find it made. Without file locks each builds its
+    own."""
     try:
         import fcntl
     except ImportError:

@@ -8,7 +8,7 @@ import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pool_run():
     source = (FOLDER / "dialect" / "cpu_pool.cpp").read_text(encoding="utf-8")
     run = build_library(source, OPTIMISE, "pool").pool_run
@@ -65,16 +65,17 @@ def _pool_run():
     return run
 
 
-@lru_cache(maxsize=None)
+@cache
 def native_lanes() -> int:
     """Threads a vector of the widest unit here, or `WHIR_MLX_CPU_LANES`."""
     chosen = os.environ.get("WHIR_MLX_CPU_LANES")
     return int(chosen) if chosen else next(iter(vector_builds()))
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_kernel(name: str, values: tuple[tuple[str, int], ...], lanes: int, native: int) -> CompiledKernel:
-    """Build one specialisation of `<name>.metal` for the vector unit of `native` lanes; `lanes` 0 stands for that width."""
+    """Build one specialisation of `<name>.metal` for the vector unit of `native` lanes; `lanes` 0 stands for that
+    width."""
     builds = vector_builds()
     if native not in builds and native != 1:
         raise DeviceError(f"vectors of {native} threads: this machine has {sorted(builds)}")

@@ -9,7 +9,7 @@ what AddressSanitizer and UBSan see. The order of groups and threads is drawn fr
 from __future__ import annotations
 
 import subprocess
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,7 @@ class CheckError(DeviceError):
     """A kernel broke a rule; the message names the kernel, the thread, the line and the rule."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def sanitizers() -> tuple[str, ...]:
     """Compiler flags of AddressSanitizer and UBSan, or none where they are not installed or do not start."""
     try:
@@ -103,7 +103,7 @@ def check_source(text: KernelText, source: str, values: dict[str, int]) -> str:
     return "".join(marked)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _program(name: str, source: str | None, values: tuple[tuple[str, int], ...]) -> tuple[Path, int]:
     """The program of one specialisation and its number of inputs; `source` None stands for `<name>.metal`."""
     text = load(name) if source is None else parse(name, source)
@@ -168,7 +168,7 @@ def _report(name: str, status: int, stderr: str) -> str:
     return "\n".join(lines[:12]) or f"kernel {name}: the check program ended with status {status}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def get_check_device(seed: int = 0, simd_width: int = 32, round_up: bool = False, tuning: str = "metal") -> CheckDevice:
     """A device that runs the check build, made at first use and kept.
 

@@ -1,4 +1,5 @@
-"""C++ text of a kernel for the CPU target: the `.metal` text under the CPU dialect, for vectors of threads and for one."""
+"""C++ text of a kernel for the CPU target: the `.metal` text under the CPU dialect, for vectors of threads and for
+one."""
 
 from __future__ import annotations
 
@@ -13,6 +14,19 @@ _VALUES = {
     "threads_per_threadgroup": ("UniformPosition{LANES, 1, 1}",) * 2,
     "thread_index_in_simdgroup": ("uint(lane_index{0})", "0"),
 }
+# The macros that the vector and the single-thread dialect define differently.
+_MACROS_OF_A_BUILD = (
+    "LANES",
+    "THREADGROUP_ARRAY",
+    "STORE_IF",
+    "STORE_QUAD_IF",
+    "REDUCE_WIDTH",
+    "GATHER_FUNCTION",
+    "ATOMIC_MAX_IF",
+    "ATOMIC_READ",
+    "TARGET_HAS_POW7",
+    "TARGET_HAS_SUB_MUL",
+)
 _UNIFORM = ("threadgroup_position_in_grid", "threads_per_threadgroup")
 
 
@@ -41,7 +55,11 @@ def _run_function(text: KernelText, vector: bool) -> str:
 def fast_source(text: KernelText, values: dict[str, int], lanes: int) -> str:
     """The fast build: `lanes` threads a vector, and single threads for the rest of the grid."""
     parts = [dialect("cpu_common.h")]
-    builds = (("narrow", 1, "cpu_scalar.h"),) if lanes == 1 else (("wide", lanes, "cpu_lanes.h"), ("narrow", 1, "cpu_scalar.h"))
+    builds = (
+        (("narrow", 1, "cpu_scalar.h"),)
+        if lanes == 1
+        else (("wide", lanes, "cpu_lanes.h"), ("narrow", 1, "cpu_scalar.h"))
+    )
     # Groups and SIMD groups are whole vectors: they have no remainder.
     whole = lanes > 1 and (text.has_barrier or text.has_simd)
     if whole:
@@ -53,7 +71,8 @@ def fast_source(text: KernelText, values: dict[str, int], lanes: int) -> str:
             defines(values),
             text.header,
             _run_function(text, width > 1),
-            "}\n#undef LANES\n#undef THREADGROUP_ARRAY\n#undef STORE_IF\n#undef STORE_QUAD_IF\n#undef REDUCE_WIDTH\n#undef GATHER_FUNCTION\n#undef ATOMIC_MAX_IF\n#undef ATOMIC_READ\n#undef TARGET_HAS_POW7\n#undef TARGET_HAS_SUB_MUL\n",
+            "}\n",
+            *(f"#undef {word}\n" for word in _MACROS_OF_A_BUILD),
         ]
     if lanes == 1:
         parts.append("namespace wide = narrow;\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -136,7 +136,7 @@ def _missing(name: str) -> str:
     return f"device 'cuda' needs {needed}; {here}, without CUDA"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(target: str, name: str, values: tuple[tuple[str, int], ...], forms: str):
     """MLX's launcher of one text. Compiled by MLX when it first runs."""
     import mlx.core as mx

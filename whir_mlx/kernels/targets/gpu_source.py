@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from ..text import FOLDER, defines, load
 
@@ -28,7 +28,7 @@ class GpuSource:
     outputs: tuple[str, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def gpu_source(target: str, name: str, values: tuple[tuple[str, int], ...], forms: str = "") -> GpuSource:
     """Texts of `<name>.metal` for `target` ("metal" or "cuda"), specialised by the macros `values`.
 
