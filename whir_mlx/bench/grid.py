@@ -16,9 +16,9 @@ from whir_mlx.bench.proofs import Prover, median
 from whir_mlx.bench.results import Measured
 from whir_mlx.bench.shapes import Statement, article_grid
 from whir_mlx.bench.tables import milliseconds, ratio, render
-from whir_mlx.cli.hardware import available_memory, size_text
 from whir_mlx.errors import WhirError
 from whir_mlx.estimate import estimate
+from whir_mlx.hardware import available_memory, size_text
 from whir_mlx.kernels.device import Device
 
 __all__ = ["GRID_LOGS", "bench_grid"]

@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from whir_mlx import __version__
-from whir_mlx.cli.hardware import describe
 from whir_mlx.errors import DeviceError
+from whir_mlx.hardware import describe
 from whir_mlx.kernels.device import Device, get_device
 
 __all__ = ["available_cores", "host_device", "machine_facts", "machine_lines", "with_threads"]

@@ -16,9 +16,9 @@ from whir_mlx.bench.results import Measured
 from whir_mlx.bench.tables import percent, rate, render
 from whir_mlx.bench.work import products_of_permutation
 from whir_mlx.choices import MAX_LOG_WORDS
-from whir_mlx.cli.hardware import available_memory
 from whir_mlx.field.constants import P
 from whir_mlx.field.poseidon2_constants import WIDTHS
+from whir_mlx.hardware import available_memory
 from whir_mlx.kernels.challenge import challenge
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.dot import dot

@@ -10,11 +10,11 @@ import numpy as np
 
 from whir_mlx import __version__
 from whir_mlx.choices import make_choices
-from whir_mlx.cli.hardware import available_memory, describe, size_text
 from whir_mlx.cli.report import security_lines, security_values, statement_lines, statement_values
 from whir_mlx.cli.run import Result, reported
 from whir_mlx.errors import DeviceError
 from whir_mlx.field.poseidon2_constants import WIDTHS, external_final, external_initial, internal
+from whir_mlx.hardware import available_memory, describe, size_text
 from whir_mlx.kernels.device import NAMES, get_device
 from whir_mlx.kernels.targets.compiler import cache_folder
 from whir_mlx.parameters_file import FiledStatement, from_dict

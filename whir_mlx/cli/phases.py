@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from whir_mlx.cli.hardware import describe
+from whir_mlx.hardware import describe
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.targets.compiler import cache_folder
 

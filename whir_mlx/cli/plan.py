@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from whir_mlx.choices import make_choices
-from whir_mlx.cli.hardware import available_memory, check_memory, size_text
 from whir_mlx.cli.options import opening_options, openings_of, parameter_options, shape_options
 from whir_mlx.cli.report import security_lines, security_values, statement_lines, statement_values
 from whir_mlx.cli.run import Result, reported
 from whir_mlx.estimate import estimate
+from whir_mlx.hardware import available_memory, check_memory, size_text
 from whir_mlx.parameters_file import FiledStatement
 
 __all__ = ["plan"]

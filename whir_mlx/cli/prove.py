@@ -6,7 +6,6 @@ import click
 
 from whir_mlx.atomic import write_atomic
 from whir_mlx.choices import make_choices
-from whir_mlx.cli.hardware import check_memory, size_text
 from whir_mlx.cli.options import device_option, opening_options, openings_of, parameter_options
 from whir_mlx.cli.outputs import check_writable
 from whir_mlx.cli.phases import Phases
@@ -14,6 +13,7 @@ from whir_mlx.cli.report import security_lines, security_values, statement_lines
 from whir_mlx.cli.run import Result, reported
 from whir_mlx.cli.sources import is_random, read_source
 from whir_mlx.estimate import estimate
+from whir_mlx.hardware import check_memory, size_text
 from whir_mlx.kernels.device import get_device
 from whir_mlx.parameters_file import FiledStatement, to_dict
 from whir_mlx.protocol.proof import size_bytes

@@ -9,9 +9,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from whir_mlx.cli.hardware import describe, size_text
 from whir_mlx.cli.options import device_option
 from whir_mlx.errors import DeviceError
+from whir_mlx.hardware import describe, size_text
 from whir_mlx.kernels.device import Device, get_device
 from whir_mlx.selftest import Check, machine_facts, run
 

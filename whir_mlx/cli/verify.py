@@ -7,7 +7,6 @@ import time
 import click
 import numpy as np
 
-from whir_mlx.cli.hardware import describe
 from whir_mlx.cli.options import device_option
 from whir_mlx.cli.report import (
     opened_lines,
@@ -21,6 +20,7 @@ from whir_mlx.cli.run import Result, reported
 from whir_mlx.cli.sources import read_commitment_argument, read_points
 from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import EXT_DEGREE
+from whir_mlx.hardware import describe
 from whir_mlx.inputs import canonical_array
 from whir_mlx.parameters_file import FiledStatement, from_dict
 from whir_mlx.protocol.proof import Commitment

@@ -3,7 +3,8 @@
 Every claim's weight over the cube is a sum of products outer[i] * inner[b], b the k_0 variables that the first sumcheck
 binds, i the rest: an evaluation is one product, the repeat-last successor three. With G[b] = sum_i f[i, b] outer[i],
 the claimed value is sum_b G[b] inner[b], and the first k_0 rounds run on the G and inner of all terms side by side: a
-few times 2^k_0 values instead of 2^n. Afterwards a term's weight on the folded polynomial is its folded inner times outer.
+few times 2^k_0 values instead of 2^n. Afterwards a term's weight on the folded polynomial is its folded inner times
+outer.
 
 The same idea is the small-value first phase of p3-sumcheck 0.8.0 (`layout/prover`); this form of it is our own.
 """
