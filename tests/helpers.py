@@ -14,6 +14,7 @@ from tests.oracle.layout import Batch
 from tests.oracle.splitmix import stream
 from whir_mlx.errors import DeviceError
 from whir_mlx.kernels.device import get_device
+from whir_mlx.protocol.folding import folding_rule
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle_config import tree_config
 from whir_mlx.protocol.parameters import ConjecturedSoundnessWarning, derive_config
@@ -68,7 +69,7 @@ def verifier_arguments(args: dict, batches=None) -> dict:
     arguments = {
         "layout": layout,
         "schedule": schedule,
-        "config": _config(args, layout.num_variables, folding),
+        "config": config_with(args, layout.num_variables, folding),
         "tree": tree_config(args["tree"], args["cap"]),
     }
     if args["prescribed"]:
@@ -78,17 +79,14 @@ def verifier_arguments(args: dict, batches=None) -> dict:
     return arguments
 
 
-def _config(args: dict, num_variables: int, folding):
+def config_with(args: dict, num_variables: int, folding):
+    """The configuration of `args` under a folding rule: its own round rates, or those of its first `reduction`."""
     rates = args["rates"] or None
-    if args["reduction"] is not None:
+    if rates is None and args["reduction"] is not None:
         rates, rate = [], args["rate"]
-        for i, factor in enumerate(_derive(args, num_variables, folding, None).folding_schedule[:-1]):
+        for i, factor in enumerate(folding_rule(folding).schedule(num_variables)[:-1]):
             rate += factor - (args["reduction"] if i == 0 else 1)
             rates.append(rate)
-    return _derive(args, num_variables, folding, rates)
-
-
-def _derive(args: dict, num_variables: int, folding, rates):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConjecturedSoundnessWarning)
         return derive_config(

@@ -1,17 +1,15 @@
 """Statements proved by this package: from `args`, as the vectors and the crate take them, to a proof and its check."""
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
 
-from tests.helpers import DEFAULT_ARGS, host_device
+from tests.helpers import DEFAULT_ARGS, config_with, host_device
 from tests.oracle.splitmix import stream
 from whir_mlx.field.constants import MONTY_ONE, P
-from whir_mlx.protocol.folding import ConstantFromSecondRound, folding_rule
+from whir_mlx.protocol.folding import ConstantFromSecondRound
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle_config import tree_config
-from whir_mlx.protocol.parameters import ConjecturedSoundnessWarning, derive_config
 from whir_mlx.protocol.prover import commit_tables, open_proof, read_commitment
 from whir_mlx.protocol.seeds import commitment_seed
 from whir_mlx.protocol.statement import OpeningBatch, Schedule
@@ -54,23 +52,7 @@ def config_of(args: dict, num_variables: int):
     folding = args["folds"] or args["fold"]
     if args["second_fold"] is not None and not args["folds"]:
         folding = ConstantFromSecondRound(args["fold"], args["second_fold"])
-    rates = args["rates"] or None
-    if rates is None and args["reduction"] is not None:
-        rates, rate = [], args["rate"]
-        for i, factor in enumerate(folding_rule(folding).schedule(num_variables)[:-1]):
-            rate += factor - (args["reduction"] if i == 0 else 1)
-            rates.append(rate)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConjecturedSoundnessWarning)
-        return derive_config(
-            num_variables,
-            folding_factor=folding,
-            log_inv_rate=args["rate"],
-            round_log_inv_rates=rates,
-            security_level=args["security"],
-            pow_bits=args["pow"],
-            soundness=args["soundness"],
-        )
+    return config_with(args, num_variables, folding)
 
 
 def tables_of(args: dict) -> list[np.ndarray]:

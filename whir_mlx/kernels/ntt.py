@@ -25,10 +25,11 @@ class NttTuning:
 
 # 4096 words are 16 KB: half of a core's 32 KB first-level cache, and half of the threadgroup memory of an Apple GPU,
 # so that two groups share a core. 16 lanes make 64-byte rows.
+TILE_WORDS = 4096
 _TUNING = {
-    "cpu": NttTuning(4096, 16, (1, 1)),
-    "cuda": NttTuning(4096, 16, (16, 16)),
-    "metal": NttTuning(4096, 16, (16, 16)),
+    "cpu": NttTuning(TILE_WORDS, 16, (1, 1)),
+    "cuda": NttTuning(TILE_WORDS, 16, (16, 16)),
+    "metal": NttTuning(TILE_WORDS, 16, (16, 16)),
 }
 
 

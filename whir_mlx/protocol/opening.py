@@ -173,19 +173,17 @@ def _folded_weights(device: Device, layout: Layout, opening: Opening, coefficien
             whole.append((mine, side.term.outer))
             continue
         shape = layout.tables[side.table]
-        spread = np.full(shape.columns, count, np.uint32)  # row `count` of the padded coefficients is 0
-        spread[list(side.columns)] = np.arange(count, dtype=np.uint32)
-        padded = concatenate(device, [mine, device.asarray(np.zeros((1, 4), np.uint32))])
-        every_column = (
-            mine
-            if count == shape.columns and side.columns == tuple(range(count))
-            else gather_rows(device, padded, device.asarray(spread))
-        )
+        if side.columns != tuple(range(shape.columns)):
+            # Columns that are not opened here take row `count` of the padded coefficients, which is 0.
+            spread = np.full(shape.columns, count, np.uint32)
+            spread[list(side.columns)] = np.arange(count, dtype=np.uint32)
+            padded = concatenate(device, [mine, device.asarray(np.zeros((1, 4), np.uint32))])
+            mine = gather_rows(device, padded, device.asarray(spread))
         rows = side.term.outer.shape[0]
         region = regions.get(side.table)
         if region is None:
             region = device.asarray(np.zeros((shape.columns, rows, 4), np.uint32))
-        regions[side.table] = add_scaled(device, region, every_column, side.term.outer)
+        regions[side.table] = add_scaled(device, region, mine, side.term.outer)
     weights = _stack_regions(device, layout, regions)
     for mine, outer in whole:
         weights = add_scaled(device, weights.reshape((1, *outer.shape)), mine, outer).reshape(outer.shape)
