@@ -149,7 +149,7 @@ def test_an_error_of_the_back_end_is_a_fault(stand_in):
 def test_command_tells_all():
     text, _ = run("selftest", "--quick", "--device", host_device().name)
     assert f"{len(known_answers())} of {len(known_answers())} checks right" in text
-    assert "compress_layers" in text and "python" in text
+    assert "tree_layers" in text and "python" in text
 
 
 def test_command_as_json():

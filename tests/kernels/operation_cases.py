@@ -78,9 +78,13 @@ def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
         for arity in (2, 4):
             call = partial(operation("compress"), arity=arity)
             found.append(Case(f"compress {n} arity {arity}", call, (words(rng, n * arity, 8),)))
-    # 64 nodes are one SIMD group's share; 2 leave most of its lanes idle; 128 and 1024 need a second launch.
-    for n in (2, 32, 64, 128, 1024):
-        found.append(Case(f"compress_layers {n}", operation("compress_layers"), (words(rng, n, 8),)))
+    # One row, a group of fewer than 16 rows, a whole one, several; leaves of a block in part, one, and eight and a part.
+    for n, levels in ((1, 0), (2, 1), (8, 2), (16, 4), (48, 3), (160, 4)):
+        for width in (1, 8, 67):
+            call = partial(operation("tree_layers"), levels=levels, sponge=True)
+            found.append(Case(f"tree_layers {n}x{width}, {levels} above", call, (words(rng, n, width),)))
+        call = partial(operation("tree_layers"), levels=levels, sponge=False)
+        found.append(Case(f"tree_layers {n} pairs, {levels} above", call, (words(rng, n, 16),)))
     return found
 
 

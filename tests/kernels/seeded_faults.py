@@ -76,7 +76,7 @@ FAULTS: dict[str, Fault] = {
         "check", "ntt", "(tile, TILE_WORDS)", "(tile, 64)", r"tile\[\d+\], which has 64 words", "ntt: 2^9"
     ),
     "race between SIMD groups": Fault(
-        "check", "compress_layers", "lane < uint(32 >> level) && ", "", "race: writes out|writes out"
+        "check", "tree_layers", "node < uint(count), digests", "node < uint(2 * count), digests", "race: writes digests"
     ),
     "race between rows": Fault(
         "check",
@@ -96,8 +96,12 @@ FAULTS: dict[str, Fault] = {
     "shift out of a mask": Fault(
         "check", "challenge", "(1u << int(size[5]))", "(uint(1) << (int(size[5]) + 19))", "shifts a 32-bit word by 32"
     ),
-    "wrong shuffle width": Fault("check", "compress_layers", "(lane * 2) & 31", "(lane * 2)", "shuffles from lane"),
-    "shuffle one lane too far": Fault("check", "compress_layers", "from + 1)", "from + 2)", "shuffles from lane 32"),
+    "wrong shuffle width": Fault(
+        "check", "tree_layers", "(lane & 16) | uint(from)", "(lane & 16) + uint(from + 16)", "shuffles from lane"
+    ),
+    "shuffle one lane too far": Fault(
+        "check", "tree_layers", "(lane & 28) | ((lane + 1) & 3)", "lane + 1", "shuffles from lane 32"
+    ),
     "shuffle in a branch": Fault(
         "check",
         "challenge",

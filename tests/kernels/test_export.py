@@ -38,7 +38,7 @@ def test_table_names_every_file(exported):
     table = table_of(exported)
     assert {path.name for path in exported.iterdir()} == {TABLE, *(entry["file"] for entry in table["kernels"])}
     assert {entry["kernel"] for entry in table["kernels"]} == KERNELS
-    assert len(table["challenge_tables"]) == 157
+    assert len(table["cooperative_tables"]) == 398
 
 
 def test_table_tells_the_arguments(exported):

@@ -24,11 +24,11 @@ from tests.kernels.operation_cases import (
     words,
 )
 from whir_mlx.field.numpy_field import montgomery_word
-from whir_mlx.kernels.compress_layers import compress_layers
 from whir_mlx.kernels.device import CpuDevice, get_device
 from whir_mlx.kernels.ext_sum import ext_sum
 from whir_mlx.kernels.targets import cpu
 from whir_mlx.kernels.targets.cpu_check import get_check_device
+from whir_mlx.kernels.tree_layers import tree_layers
 
 P = 15 * 2**27 + 1
 
@@ -189,9 +189,10 @@ def test_ext_sum(target, shape):
 
 @pytest.mark.parametrize("target", [t for t in TARGETS if t not in ("check", "check-cuda")], indirect=True)
 def test_past_three_passes(target):
-    # 2^17 rows of one column: three passes on the CPU (2^8 rows a tile), two on a GPU; 2^13 nodes: three launches.
+    # 2^17 rows of one column: three passes on the CPU (2^8 rows a tile), two on a GPU; 2^12 rows: 256 groups.
     rng = np.random.default_rng(4)
-    cases = [*ntt_cases(rng, (17,), (1,)), Case("layers 2^13", compress_layers, (words(rng, 1 << 13, 8),))]
+    tall = Case("tree_layers", partial(tree_layers, levels=4, sponge=False), (words(rng, 1 << 12, 16),))
+    cases = [*ntt_cases(rng, (17,), (1,)), tall]
     cases += transcript_cases(rng, (12,))  # 2^12 candidates: several windows
     assert [line for case in cases for line in differences(target, case, case.run(get_device("numpy")))] == []
 

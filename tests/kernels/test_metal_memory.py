@@ -4,7 +4,7 @@ The cases of the self-test run on the check build with Metal's launch shapes and
 of groups and threads and several SIMD widths.
 
 Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand words over by lane number know only
-groups of 32 (compress_layers, ext_sum_simd) or of 16 and 32 (challenge).
+groups of 32 (ext_sum_simd) or of 16 and 32 (challenge, tree_layers).
 """
 
 import pytest
@@ -19,7 +19,7 @@ from whir_mlx.selftest.cases import kernel_cases
 CASES = {case.label: case for case in kernel_cases()}
 # (seed of the orders, SIMD width). 8 and 64 are wider and narrower than any Apple GPU's.
 ORDERS = ((2, 32), (3, 32), (4, 64), (5, 8))
-NEEDS_32 = ("compress_layers", "ext_sum")
+NEEDS_32 = ("ext_sum",)
 
 
 def runs_at(label: str, width: int) -> bool:
@@ -49,4 +49,4 @@ def test_answers_do_not_depend_on_order(label, seed, width):
 def test_narrow_simd_groups_are_refused(width):
     """On a GPU of other SIMD groups the answer is an error of the check build, never a silent one."""
     with pytest.raises(CheckError):
-        CASES["compress_layers"].run(device_of(0, width))
+        CASES["ext_sum: many"].run(device_of(0, width))

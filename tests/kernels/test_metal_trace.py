@@ -158,7 +158,7 @@ def test_grids_of_kernels_with_barriers_or_simd_functions_are_whole_groups():
                 kernel.grid,
                 kernel.group,
             )
-    assert {"ntt", "compress_layers"} <= seen
+    assert {"ntt", "tree_layers"} <= seen
 
 
 def test_threadgroup_memory_is_within_32_kilobytes():

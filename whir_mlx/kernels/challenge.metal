@@ -1,7 +1,7 @@
 // One step of the transcript: absorb three runs of words in order and then a message of W <= 8 words, the sum of P shares (none
 // where P is 0); then sample words, then draw indices below 2^index_bits.
 // An index is the low bits of a canonical sample; the sample p - 1 would bias it and is drawn again.
-// size: [words of first, of second, of third, samples, indices, index_bits, P, W]. tables: (157,), see challenger.h.
+// size: [words of first, of second, of third, samples, indices, index_bits, P, W]. tables: (398,), see cooperative.h.
 // state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the length is 0).
 // samples: (max(1, samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused places get 0.
 // Grid: one SIMD group, of 16 or 32 threads.
@@ -20,13 +20,12 @@ kernel void challenge(
     device uint* indices [[buffer(9)]],
     device uint* message [[buffer(10)]],
     uint thread_index_in_simdgroup [[thread_index_in_simdgroup]]) {
+  Cooperative p;
+  cooperative_load(p, thread_index_in_simdgroup, tables);
   Challenger c;
-  c.lane = thread_index_in_simdgroup & 15;
+  c.word = thread_index_in_simdgroup & 15;
   uint lane = thread_index_in_simdgroup;
-  c.s = state[c.lane];
-  UNROLLED_LOOP
-  for (int r = 0; r < 8; r++) c.external_rounds[r] = tables[c.lane + 16 * r];
-  c.diagonal = tables[c.lane + CHALLENGER_DIAGONAL];
+  c.s = state[c.word];
   c.left = int(state[25]);
 
   // The stream: what was buffered, then the three runs. Lane k < 8 reads word k of each block of 8.
@@ -34,27 +33,34 @@ kernel void challenge(
   int end1 = buffered + int(size[0]), end2 = end1 + int(size[1]), end3 = end2 + int(size[2]);
   int num_shares = int(size[6]), message_words = num_shares > 0 ? int(size[7]) : 0;
   int end = end3 + message_words;
-  // Word k of the message in lanes k and k + 8, which add up every other share each.
+  // Word k of the message in lanes k and k + 8, which add up every other share each; eight at a time, since each is waited for.
   uint summed = uint(0);
-  uint word = min(c.lane & 7, uint(message_words > 0 ? message_words - 1 : 0));
-  for (int p = 0; p < num_shares; p += 2) {
-    uint share = (c.lane >> 3) + p;
-    uint value = shares[min(share, uint(num_shares - 1)) * message_words + word];
-    summed = field_add(summed, select(uint(0), value, share < uint(num_shares)));
+  uint word = min(c.word & 7, uint(message_words > 0 ? message_words - 1 : 0));
+  ROLLED_LOOP
+  for (int first_share = 0; first_share < num_shares; first_share += 16) {
+    uint values[8];
+    UNROLLED_LOOP
+    for (int k = 0; k < 8; k++) {
+      uint share = (c.word >> 3) + (first_share + 2 * k);
+      uint value = shares[min(share, uint(num_shares - 1)) * message_words + word];
+      values[k] = select(uint(0), value, share < uint(num_shares));
+    }
+    UNROLLED_LOOP
+    for (int k = 0; k < 8; k++) summed = field_add(summed, values[k]);
   }
   summed = field_add(summed, simd_shuffle_xor(summed, 8));
   uint words = uint(0);
-  if (end == buffered) words = state[16 + (c.lane & 7)];
+  if (end == buffered) words = state[16 + (c.word & 7)];
   ROLLED_LOOP
   for (int block = 0; end > buffered && block < end; block += 8) {
-    uint at = (c.lane & 7) + block;
+    uint at = (c.word & 7) + block;
     // An index past a run's end reads its first word, which the next line replaces.
     uint value = state[select(uint(16), at + 16, at < uint(buffered))];
     value = select(first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))], value, at < uint(buffered));
     value = select(second[select(uint(0), at - end1, at >= uint(end1) && at < uint(end2))], value, at < uint(end1));
     value = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end3))], value, at < uint(end2));
     words = select(simd_shuffle(summed, (at - end3) & 7), value, at < uint(end3));
-    if (block + 8 <= end) challenger_absorb(c, words, 8, tables);
+    if (block + 8 <= end) challenger_absorb(c, p, words, 8, tables);
   }
   int waiting = end > buffered ? end & 7 : buffered;
   // Outputs are gone as soon as an input waits.
@@ -71,10 +77,10 @@ kernel void challenge(
   for (int tries = 0; tries < total + 64; tries++) {
     if (drawn >= total) break;
     if (waiting > 0) {
-      challenger_absorb(c, words, waiting, tables);
+      challenger_absorb(c, p, words, waiting, tables);
       waiting = 0;
     } else if (c.left == 0) {
-      challenger_permute(c, tables);
+      challenger_permute(c, p, tables);
     }
     c.left -= 1;
     uint sample = simd_shuffle(c.s, uint(c.left));

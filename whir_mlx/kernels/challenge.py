@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
-from ..field.constants import MONTY_ONE, P
-from ..field.poseidon2_constants import diagonal, external_final, external_initial, internal
+from .cooperative import tables
 from .device import Device
 from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
-
-
-def table_words() -> list[int]:
-    """Constants of the cooperative permutation, see challenger.h: (157,) Montgomery words."""
-    rows = [*external_initial(16), *external_final(16), diagonal(16), internal(16)]
-    return [word % P * MONTY_ONE % P for row in rows for word in row]
-
-
-@lru_cache(maxsize=8)
-def _tables(device: Device):
-    words = device.asarray(np.array(table_words(), np.uint32))
-    device.evaluate(words)
-    return words
 
 
 @operation
@@ -68,7 +52,7 @@ def _step(device: Device, state, segments: list, shares, num_samples: int, num_i
     new_state, samples, indices, message = device.launch(
         "challenge",
         (*sizes, num_samples, drawn, index_bits, *((0, 0) if shares is None else shares.shape)),
-        [_tables(device), state, *runs, state if shares is None else shares],
+        [tables(device), state, *runs, state if shares is None else shares],
         [(26,), (max(1, num_samples),), (max(1, drawn),), (8,)],
         grid=(device.simd_width, 1, 1),
         group=(device.simd_width, 1, 1),

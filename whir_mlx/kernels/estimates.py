@@ -96,7 +96,6 @@ _CYCLES = {
     "add_scaled": lambda size, values, expected: _EXT_PRODUCT,
     "challenge": _challenge,
     "compress": lambda size, values, expected: _PERMUTATION[values["WIDTH"]],
-    "compress_layers": lambda size, values, expected: size[1] * _PERMUTATION[16],
     "dot": lambda size, values, expected: size[1] * _EXT_PRODUCT,
     "eq_outer": lambda size, values, expected: _EXT_PRODUCT,
     "eq_table": lambda size, values, expected: size[1] * _EXT_PRODUCT,
@@ -122,6 +121,7 @@ _CYCLES = {
     "query_weights": lambda size, values, expected: size[1] * _EXT_PRODUCT + size[2] * _SCALED,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
     "sumcheck_fold_round": lambda size, values, expected: 6 * size[1] * _EXT_PRODUCT,
+    "tree_layers": lambda size, values, expected: (-(-size[1] // 8) + size[3]) * _COOPERATIVE_PERMUTATION,
     "sumcheck_round": lambda size, values, expected: 2 * size[1] * _EXT_PRODUCT,
 }
 

@@ -18,7 +18,6 @@ TABLE = "kernels.json"
 _FORMAT = "whir-mlx kernels 1"
 SPECIALISATIONS: dict[str, tuple[dict[str, int], ...]] = {
     "compress": ({"WIDTH": 16}, {"WIDTH": 32}),
-    "compress_layers": ({"WIDTH": 16},),
     "ext_arithmetic": tuple({"OPERATION": i} for i in range(4)),
     "field_arithmetic": tuple({"OPERATION": i} for i in range(4)),
     "fold_axis": tuple({"MODE": mode, "EXT": ext} for mode in range(3) for ext in range(2)),
@@ -91,7 +90,7 @@ def _entry(name: str, values: dict[str, int]) -> dict:
 def _table() -> dict:
     import whir_mlx
 
-    from .challenge import table_words
+    from .cooperative import table_words
 
     names = sorted(path.stem for path in FOLDER.glob("*.metal"))
     entries = [_entry(name, values) for name in names for values in SPECIALISATIONS.get(name, ({},))]
@@ -101,7 +100,7 @@ def _table() -> dict:
         "words": "uint32; field elements are Montgomery words, x * 2^32 mod p, p = 15 * 2^27 + 1, but for plain ones",
         "size": "buffer 0 of every kernel: the integers that its contract lists as `size`, as uint32",
         "dispatch": "threads as the contract's Grid says; outputs need no initial value, but atomic ones start at 0",
-        "challenge_tables": table_words(),
+        "cooperative_tables": table_words(),
         "kernels": entries,
     }
 

@@ -13,19 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from whir_mlx.kernels.compress import compress
-from whir_mlx.kernels.compress_layers import compress_layers
 from whir_mlx.kernels.concatenate import concatenate
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.gather_paths import gather_paths
 from whir_mlx.kernels.gather_rows import gather_rows
 from whir_mlx.kernels.hash_leaves import hash_leaves
 from whir_mlx.kernels.hash_rows import hash_rows
+from whir_mlx.kernels.tree_layers import FEW_ROWS, LOG_BLOCK, tree_layers
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig
 
 __all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows", "prune"]
-
-# Layers at least this long are made one a launch: below, several layers a launch save launches on a GPU.
-_SHORT_LAYER = 1024
 
 
 @dataclass(frozen=True)
@@ -59,25 +56,34 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
     height = rows.shape[0]
     lengths = config.layer_lengths(height)
     last = config.cap_layer(height)
-    layers = _leaf_layers(device, config, rows)[: last + 1]
+    layers = _leaf_layers(device, config, rows, last)[: last + 1]
     while len(layers) <= last:
         below = layers[-1]
-        wanted = last + 1 - len(layers)
-        if device.lazy and config.arity == 2 and below.shape[0] <= _SHORT_LAYER:
-            layers += _split(compress_layers(device, below), below.shape[0])[:wanted]
+        parents = below.shape[0] // 2
+        if config.arity == 2 and parents <= FEW_ROWS.get(device.tuning, 0):
+            layers += _few(device, below.reshape((parents, 16)), last - len(layers), sponge=False)
         else:
             layers.append(_pad(device, compress(device, below, arity=config.arity), lengths[len(layers)]))
     return MerkleTree(config, rows, tuple(layers))
 
 
-def _leaf_layers(device: Device, config: TreeConfig, rows) -> list:
+def _leaf_layers(device: Device, config: TreeConfig, rows, wanted: int) -> list:
+    """The leaves' digests and some layers above them; `wanted` layers above will be needed."""
     height = rows.shape[0]
+    binary = config.arity == 2 and config.leaf_rate == 8
+    if binary and height <= FEW_ROWS.get(device.tuning, 0):
+        return _few(device, rows, wanted, sponge=True)
     # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a
     # row.
     enough = 4 if not device.lazy else 1 << 18
-    if config.arity == 2 and config.leaf_rate == 8 and height >= enough:
+    if binary and height >= enough:
         return list(hash_leaves(device, rows))
     return [_pad(device, hash_rows(device, rows, rate=config.leaf_rate), config.layer_lengths(height)[0])]
+
+
+def _few(device: Device, rows, wanted: int, *, sponge: bool) -> list:
+    height = rows.shape[0]
+    return tree_layers(device, rows, levels=min(LOG_BLOCK, wanted, height.bit_length() - 1), sponge=sponge)
 
 
 def _pad(device: Device, nodes, length: int):
@@ -86,16 +92,6 @@ def _pad(device: Device, nodes, length: int):
     if missing == 0:
         return nodes
     return concatenate(device, [nodes, device.asarray(np.zeros((missing, DIGEST_WIDTH), np.uint32))])
-
-
-def _split(layers, below: int) -> list:
-    """The concatenated layers above a layer of `below` nodes, one by one."""
-    parts, start = [], 0
-    while below > 1:
-        below //= 2
-        parts.append(layers[start : start + below])
-        start += below
-    return parts
 
 
 def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:

@@ -101,7 +101,9 @@ def _hashes() -> Iterator[Case]:
         yield Case(
             f"compress: arity {arity}", partial(_operation("compress"), arity=arity), (_words(9, 300 * arity, 8),)
         )
-    yield Case("compress_layers", _operation("compress_layers"), (_words(10, 1024, 8),))
+    for name, sponge, width in (("leaves", True, 64), ("pairs", False, 16)):
+        call = partial(_operation("tree_layers"), levels=4, sponge=sponge)
+        yield Case(f"tree_layers: {name}", call, (_words(10, 256, width),))
 
 
 def _transforms() -> Iterator[Case]:

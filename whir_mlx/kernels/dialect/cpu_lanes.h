@@ -220,6 +220,13 @@ KERNEL_FUNCTION uint simd_shuffle(uint value, uint lane) {
 }
 KERNEL_FUNCTION uint simd_shuffle_xor(uint value, int32_t mask) { return simd_shuffle(value, uint(lane_numbers() ^ uint32_t(mask))); }
 
+// Word (i + 1) mod 4 of each four, and one word for all, where the vector is one sixteen (cooperative.h): lanes known here.
+#if LANES == 16
+#define TARGET_HAS_SIXTEEN
+KERNEL_FUNCTION uint next_of_four(uint x, uint) { return simd_shuffle(x, uint((lane_numbers() & 12u) | ((lane_numbers() + 1u) & 3u))); }
+KERNEL_FUNCTION uint one_of_sixteen(uint x, uint, int from) { return uint(x.v[from]); }
+#endif
+
 // The value of a SIMD group's first lane, for all of it to branch on.
 KERNEL_FUNCTION uniform_uint first_lane(uint value) { return value.v[0]; }
 

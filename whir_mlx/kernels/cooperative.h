@@ -1,0 +1,94 @@
+// Poseidon2 of width 16 by sixteen neighbouring lanes, one state word each: the shortest way through one permutation, at three
+// times the work of a thread that holds a whole state (poseidon2.h).
+//
+// The 13 internal rounds are linear but for word 0, so what they need of the other words is made beforehand. With d_i the
+// diagonal, x_r word 0 before round r, p_r = (x_r + c_r)^7, T_r the sum of words 1 to 15 before round r, u_r = p_r + T_r:
+//   x_(r+1) = u_r - 2 p_r = T_r - p_r,   T_r = sum_i d_i^r s_i + sum_(j<r) B_(r-1-j) u_j,   B_k = sum_i d_i^k   (i = 1..15).
+// Lane r keeps T_r, so a round waits for one power and one addition, and for no sum over lanes.
+#include "field.h"
+
+// The tables, Montgomery words: 8 rows of 16 external round constants; rows d_i^r, r = 0..12, 0 for lane 0; the diagonal, 0 for
+// lane 0; 16 zeros and B_0 .. B_15; 13 internal round constants and a 0.
+#define COOPERATIVE_POWERS 128
+#define COOPERATIVE_DIAGONAL 336
+#define COOPERATIVE_FEEDBACK 352
+#define COOPERATIVE_INTERNAL 384
+
+#ifndef TARGET_HAS_SIXTEEN
+// Word (i + 1) mod 4 of this lane's four; word `from` of this lane's sixteen.
+KERNEL_FUNCTION uint next_of_four(uint x, uint lane) { return simd_shuffle(x, (lane & 28) | ((lane + 1) & 3)); }
+KERNEL_FUNCTION uint one_of_sixteen(uint x, uint lane, int from) { return simd_shuffle(x, (lane & 16) | uint(from)); }
+#endif
+
+// What a lane keeps of the tables.
+struct Cooperative {
+  uint lane;  // in the SIMD group
+  uint external_rounds[8];
+  uint powers[13];
+  uint diagonal;
+};
+
+template <typename Tables>
+KERNEL_FUNCTION void cooperative_load(thread Cooperative& c, uint lane, Tables tables) {
+  c.lane = lane;
+  uint word = lane & 15;
+  UNROLLED_LOOP
+  for (int r = 0; r < 8; r++) c.external_rounds[r] = tables[word + 16 * r];
+  UNROLLED_LOOP
+  for (int r = 0; r < 13; r++) c.powers[r] = tables[word + (COOPERATIVE_POWERS + 16 * r)];
+  c.diagonal = tables[word + COOPERATIVE_DIAGONAL];
+}
+
+// External layer: M4 y_i = (x_0 + x_1 + x_2 + x_3) + x_i + 2 x_(i+1) in each four, then the sum of the fours added to each.
+KERNEL_FUNCTION uint cooperative_external(uint x, uint lane) {
+  uint twice_next = field_double(next_of_four(x, lane));
+  uint pair = field_add(x, simd_shuffle_xor(x, 1));
+  uint other = field_add(simd_shuffle_xor(x, 2), simd_shuffle_xor(x, 3));
+  uint y = field_add(field_add(pair, other), field_add(x, twice_next));
+  uint column = field_add(field_double(y), simd_shuffle_xor(y, 4));
+  return field_add(column, field_add(simd_shuffle_xor(y, 8), simd_shuffle_xor(y, 12)));
+}
+
+// T_r of the words alone: sum_i d_i^r s_i, in lane r. Each step halves both the sums of a lane and the words in them.
+KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
+  uint sums[16];
+  UNROLLED_LOOP
+  for (int r = 0; r < 16; r++) sums[r] = r < 13 ? field_mul(s, c.powers[r < 13 ? r : 0]) : uint(0);
+  UNROLLED_LOOP
+  for (int half = 8; half >= 1; half /= 2) {
+    UNROLLED_LOOP
+    for (int k = 0; k < half; k++) {
+      uint kept = select(sums[k], sums[k + half], (c.lane & uint(half)) != uint(0));
+      uint given = select(sums[k + half], sums[k], (c.lane & uint(half)) != uint(0));
+      sums[k] = field_add(kept, simd_shuffle_xor(given, half));
+    }
+  }
+  return sums[0];
+}
+
+// The permutation: this lane's word of the state before and after.
+template <typename Tables>
+LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables tables) {
+  s = cooperative_external(s, c.lane);
+  UNROLLED_LOOP
+  for (int r = 0; r < 4; r++) s = cooperative_external(field_add_pow7_each(s, c.external_rounds[r]), c.lane);
+  uint tails = cooperative_tails(c, s);
+  uint first = one_of_sixteen(s, c.lane, 0);
+  auto word = c.lane & 15;
+  // Loaded a round ahead: it would be waited for.
+  uint constant_word = tables[COOPERATIVE_INTERNAL];
+  ROLLED_LOOP
+  for (int r = 0; r < 13; r++) {
+    uint power = field_add_pow7_each(first, constant_word);
+    constant_word = tables[COOPERATIVE_INTERNAL + 1 + r];
+    uint tail = one_of_sixteen(tails, c.lane, r);
+    uint sum = field_add(power, tail);
+    first = field_sub(tail, power);
+    tails = field_add(tails, field_mul(sum, tables[word + (COOPERATIVE_FEEDBACK + 15 - r)]));
+    s = field_add(field_mul(s, c.diagonal), sum);
+  }
+  s = select(s, first, word == uint(0));
+  UNROLLED_LOOP
+  for (int r = 4; r < 8; r++) s = cooperative_external(field_add_pow7_each(s, c.external_rounds[r]), c.lane);
+  return s;
+}
