@@ -55,12 +55,12 @@ KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
   UNROLLED_LOOP
   for (int r = 0; r < 16; r++) sums[r] = r < 13 ? field_mul(s, c.powers[r < 13 ? r : 0]) : uint(0);
   UNROLLED_LOOP
-  for (int half = 8; half >= 1; half /= 2) {
+  for (int stride = 8; stride >= 1; stride /= 2) {
     UNROLLED_LOOP
-    for (int k = 0; k < half; k++) {
-      uint kept = select(sums[k], sums[k + half], (c.lane & uint(half)) != uint(0));
-      uint given = select(sums[k + half], sums[k], (c.lane & uint(half)) != uint(0));
-      sums[k] = field_add(kept, simd_shuffle_xor(given, half));
+    for (int k = 0; k < stride; k++) {
+      uint kept = select(sums[k], sums[k + stride], (c.lane & uint(stride)) != uint(0));
+      uint given = select(sums[k + stride], sums[k], (c.lane & uint(stride)) != uint(0));
+      sums[k] = field_add(kept, simd_shuffle_xor(given, stride));
     }
   }
   return sums[0];
