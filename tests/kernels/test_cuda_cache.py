@@ -420,7 +420,7 @@ def test_check_prepares_what_it_launches(monkeypatch, folder):
 
 
 @pytest.mark.parametrize("tuning", ["cuda", "metal"])
-@pytest.mark.parametrize("tree", ["w16", "ary4"])
+@pytest.mark.parametrize("tree", ["w16", "w24", "ary4"])
 def test_proof_launches_only_prepared_kernels(monkeypatch, tuning, tree):
     """Traced, not run. 2^17 values: long enough for every kernel that only long arrays take."""
     asked, prepared = set(), set()

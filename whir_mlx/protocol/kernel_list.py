@@ -47,5 +47,5 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     if device.lazy:
         kernels.append(("ext_sum_simd", {}, 0))
         if tree.arity == 2:
-            kernels.insert(0, ("compress_layers", {"WIDTH": 16}, 0))
+            kernels.insert(0, ("tree_layers", {}, 0))
     return tuple((name, tuple(sorted(values.items())), lanes) for name, values, lanes in kernels)
