@@ -66,6 +66,9 @@ class EmulatedCuda(GpuDevice):
         """As it is: MLX would trace it, and launches here read their inputs."""
         return function
 
+    def prepare(self, kernels):
+        """Nothing: the host compiler builds a kernel at its first launch."""
+
     def generate(self, name, values, forms):
         """In place of MLX's kernel: the same arguments, run by the host."""
 

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from whir_mlx.hardware import describe
 from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.targets.build_progress import watch_builds
 from whir_mlx.kernels.targets.compiler import cache_folder
 
 __all__ = ["Phase", "Phases"]
@@ -59,13 +60,22 @@ class Phases:
         note = " (the first run compiles kernels)" if device is not None and device.name != "numpy" else ""
         self._progress.update(self._task, description=f"{name}{note}")
         before = _num_cached() if device is not None else 0
+        built = 0
+
+        def show(done: int, total: int) -> None:
+            nonlocal built
+            built += done > 0
+            left = f" (compiling kernels: {done} of {total} done)" if done < total else ""
+            self._progress.update(self._task, description=f"{name}{left}")
+
         start = time.perf_counter()
-        yield
+        with watch_builds(show):
+            yield
         seconds = time.perf_counter() - start
         if device is None:
             self.done.append(Phase(name, seconds))
         else:
-            compiled = _num_cached() - before if device.name == "cpu" else 0
+            compiled = _num_cached() - before if device.name == "cpu" else built
             self.done.append(Phase(name, seconds, device.name, describe(device), compiled))
         self._progress.advance(self._task)
 

@@ -44,4 +44,8 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
     kernels.append(("expand_point", {}, 1))
+    if device.lazy:
+        kernels.append(("ext_sum_simd", {}, 0))
+        if tree.arity == 2:
+            kernels.insert(0, ("tree_layers", {}, 0))
     return tuple((name, tuple(sorted(values.items())), lanes) for name, values, lanes in kernels)

@@ -11,6 +11,7 @@ from ...errors import DeviceError
 from ..device import Device
 from ..operation import product
 from ..text import load
+from .cuda_cache import cubin_cache, precompiled_launcher
 from .gpu_source import gpu_source, input_forms
 
 __all__ = ["GpuDevice", "usable_gpu"]
@@ -117,6 +118,11 @@ class GpuDevice(Device):
             )
         )
 
+    def prepare(self, kernels):
+        """Compile `kernels` for CUDA, several at once; Metal compiles quickly, and keeps what it made."""
+        if self.name == "cuda":
+            _prepare(tuple((name, values) for name, values, _ in kernels))
+
     def generate(self, name: str, values: tuple[tuple[str, int], ...], forms: str):
         """MLX's launcher of one specialised text, made once."""
         return _kernel(self.name, name, values, forms)
@@ -136,9 +142,16 @@ def _missing(name: str) -> str:
     return f"device 'cuda' needs {needed}; {here}, without CUDA"
 
 
+@lru_cache(maxsize=64)
+def _prepare(kernels: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]) -> None:
+    made = cubin_cache()
+    if made is not None:
+        made.build([gpu_source("cuda", name, values) for name, values in kernels])
+
+
 @cache
 def _kernel(target: str, name: str, values: tuple[tuple[str, int], ...], forms: str):
-    """MLX's launcher of one text. Compiled by MLX when it first runs."""
+    """MLX's launcher of one text. Compiled by MLX when it first runs, or for CUDA beforehand (`cuda_cache`)."""
     import mlx.core as mx
 
     source = gpu_source(target, name, values, forms)
@@ -146,6 +159,9 @@ def _kernel(target: str, name: str, values: tuple[tuple[str, int], ...], forms: 
     if not any(attribute in source.body for _, attribute in text.attributes):
         # MLX generates a broken signature where the body names no thread position.
         raise ValueError(f"{name}.metal must use one of its thread positions")
+    launcher = precompiled_launcher(source, cubin_cache()) if target == "cuda" else None
+    if launcher is not None:
+        return launcher
     generate = mx.fast.metal_kernel if target == "metal" else mx.fast.cuda_kernel
     return generate(
         name=source.name,

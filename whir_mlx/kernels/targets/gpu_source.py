@@ -1,6 +1,7 @@
-"""Texts of a kernel for MLX's two GPU back-ends: what `mx.fast.metal_kernel` and `mx.fast.cuda_kernel` are given.
+"""Texts of a kernel for MLX's two GPU back-ends: what `mx.fast.metal_kernel` and `mx.fast.cuda_kernel` are given, and
+what NVRTC is given for `mx.fast.precompiled_cuda_kernel`.
 
-MLX writes the signature itself, from the arrays of a call; a kernel's own signature in its `.metal` file gives the
+MLX's generators write the signature, from the arrays of a call; a kernel's own signature in its `.metal` file gives the
 names. Specialisation values are macros, not MLX template arguments: headers see no template arguments, and those are
 int32.
 """
@@ -52,12 +53,27 @@ def cuda_text(source: GpuSource) -> str:
     All buffers are uint32; the kernel is `mlx::core::cu::custom_kernel_<name>`.
     Source: MLX's `backend/cuda/custom_kernel.cpp`.
     """
-    parameters = [f"    const uint32_t* {name}" for name in source.inputs]
-    parameters += [f"    uint32_t* {name}" for name in source.outputs]
     return (
         '#include "mlx/backend/cuda/device/utils.cuh"\n\n#include <cooperative_groups.h>\n\n'
         f"{source.header}"
         "namespace mlx::core::cu {\n\nnamespace cg = cooperative_groups;\n\n"
-        f"__global__ void custom_kernel_{source.name}(\n" + ",\n".join(parameters) + ") {\n"
+        f"__global__ void custom_kernel_{source.name}({_cuda_parameters(source, 'uint32_t')}) {{\n"
         f"{source.body}\n}}\n\n}} // namespace mlx::core::cu\n"
     )
+
+
+def precompiled_text(source: GpuSource) -> str:
+    """The whole text for a compiler of our own: the same kernel, called `<name>` unmangled, without MLX's headers.
+
+    No kernel uses them, and reading them takes most of the time of MLX's compilation.
+    """
+    return (
+        f'{source.header}extern "C" __global__ void {source.name}({_cuda_parameters(source, "unsigned int")}) {{\n'
+        f"{source.body}\n}}\n"
+    )
+
+
+def _cuda_parameters(source: GpuSource, word: str) -> str:
+    parameters = [f"    const {word}* {name}" for name in source.inputs]
+    parameters += [f"    {word}* {name}" for name in source.outputs]
+    return "\n" + ",\n".join(parameters)
