@@ -192,6 +192,10 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
         indices = np.append(rng.integers(0, lengths[0], 9, dtype=np.uint32), np.uint32(lengths[0] - 1))
         call = partial(gather_paths, arity=arity)
         found.append(Case(f"gather_paths arity {arity}", call, (indices, *layers)))
+    # One launch, and two with a third over their results; an array without words, plain words, and ones of Metal's constant space.
+    for count in (1, 26, 27, 60):
+        arrays = tuple(words(rng, 1 + k * k % 67) for k in range(count)) + (words(rng, 0, 8),)
+        found.append(Case(f"pack {count}", packed, arrays))
     # 32 entries are added by one thread, more by a SIMD group where there is one; 77 leave its last lanes idle.
     for count in (1, 32, 33, 77, 256):
         found.append(Case(f"ext_sum of {count}", operation("ext_sum"), (words(rng, 3, count, 2, 4),)))
@@ -212,6 +216,11 @@ def challenge_shares(device, state, shares, *segments, num_samples: int):
 def gather_paths(device, indices, *layers, arity: int):
     """The operation takes its layers as one list."""
     return operation("gather_paths")(device, list(layers), indices, arity=arity)
+
+
+def packed(device, *arrays):
+    """The operation takes lists; every third array holds plain words."""
+    return operation("pack")(device, list(arrays), [k % 3 != 2 for k in range(len(arrays))])
 
 
 def small_cases(seed: int = 1) -> list[Case]:

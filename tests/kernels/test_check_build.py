@@ -135,7 +135,7 @@ CALLS = {
     "ntt": (operation("ntt"), (words(RNG, 512, 16),), {"log_rows": 9}),
     "tree_layers": (tree, (words(RNG, 32, 16),), {}),
     "gather_rows": (operation("gather_rows"), (words(RNG, 5, 4), np.array([4, 0, 1], np.uint32)), {}),
-    "eq_table": (operation("eq_table"), (words(RNG, 3, 4),), {}),
+    "eq_table": (operation("eq_table"), (words(RNG, 4, 4),), {}),
     "sumcheck_round": (operation("sumcheck_round"), (words(RNG, 64, 4), words(RNG, 64, 4)), {"log_stride": 2}),
     "ext_arithmetic": (operation("ext_mul", "ext_arithmetic"), (np.full((2, 4), 0x78000000, np.uint32),) * 2, {}),
 }
@@ -181,9 +181,9 @@ MUTATIONS = {
     ),
     "eq_table: coordinate too far": (
         "eq_table",
-        "load_quad(point, j)",
-        "load_quad(point, j + 1)",
-        r"eq_table.metal:\d+: reads point\[12\]",
+        "Quad x = load_quad(point, j);",
+        "Quad x = load_quad(point, j + 1);",
+        r"eq_table.metal:\d+: reads point\[16\]",
     ),
     "sumcheck_round: shares overlap": (
         "sumcheck_round",

@@ -31,7 +31,7 @@ def opened(device, tree, indices) -> tuple[np.ndarray, np.ndarray]:
     """(rows, pruned siblings) on the host."""
     found = open_rows(device, tree, device.asarray(np.array(indices, np.uint32)))
     paths = device.numpy(found.paths)
-    assert paths.shape == (len(indices), len(tree.layers) - 1, 8 * tree.config.arity)
+    assert paths.shape == (len(indices), len(tree.layers) - 1, 8 * (tree.config.arity - 1))
     return device.numpy(found.rows), prune(tree.config.arity, np.array(indices, np.uint32), paths)
 
 

@@ -36,6 +36,7 @@ _STAGES = {
     "challenge": "transcript",
     "transcript": "transcript",
     "gather": "openings",
+    "pack": "openings",
     "montgomery": "conversion",
 }
 

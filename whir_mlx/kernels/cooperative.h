@@ -23,7 +23,6 @@ KERNEL_FUNCTION uint one_of_sixteen(uint x, uint lane, int from) { return simd_s
 // What a lane keeps of the tables.
 struct Cooperative {
   uint lane;  // in the SIMD group
-  uint external_rounds[8];
   uint powers[13];
   uint diagonal;
 };
@@ -32,8 +31,6 @@ template <typename Tables>
 KERNEL_FUNCTION void cooperative_load(thread Cooperative& c, uint lane, Tables tables) {
   c.lane = lane;
   uint word = lane & 15;
-  UNROLLED_LOOP
-  for (int r = 0; r < 8; r++) c.external_rounds[r] = tables[word + 16 * r];
   UNROLLED_LOOP
   for (int r = 0; r < 13; r++) c.powers[r] = tables[word + (COOPERATIVE_POWERS + 16 * r)];
   c.diagonal = tables[word + COOPERATIVE_DIAGONAL];
@@ -66,16 +63,28 @@ KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
   return sums[0];
 }
 
+// Four external rounds from row `row` of the constants. Rolled: a round's instructions then stay in the smallest cache.
+template <typename Tables>
+KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, int row, Tables tables) {
+  uint word = lane & 15;
+  // Loaded a round ahead: it would be waited for.
+  uint constant_word = tables[word + 16 * row];
+  ROLLED_LOOP
+  for (int r = 1; r <= 4; r++) {
+    uint power = field_add_pow7_each(s, constant_word);
+    constant_word = tables[word + 16 * (row + r)];
+    s = cooperative_external(power, lane);
+  }
+  return s;
+}
+
 // The permutation: this lane's word of the state before and after.
 template <typename Tables>
 LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables tables) {
-  s = cooperative_external(s, c.lane);
-  UNROLLED_LOOP
-  for (int r = 0; r < 4; r++) s = cooperative_external(field_add_pow7_each(s, c.external_rounds[r]), c.lane);
+  s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, 0, tables);
   uint tails = cooperative_tails(c, s);
   uint first = one_of_sixteen(s, c.lane, 0);
   auto word = c.lane & 15;
-  // Loaded a round ahead: it would be waited for.
   uint constant_word = tables[COOPERATIVE_INTERNAL];
   ROLLED_LOOP
   for (int r = 0; r < 13; r++) {
@@ -87,8 +96,5 @@ LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables ta
     tails = field_add(tails, field_mul(sum, tables[word + (COOPERATIVE_FEEDBACK + 15 - r)]));
     s = field_add(field_mul(s, c.diagonal), sum);
   }
-  s = select(s, first, word == uint(0));
-  UNROLLED_LOOP
-  for (int r = 4; r < 8; r++) s = cooperative_external(field_add_pow7_each(s, c.external_rounds[r]), c.lane);
-  return s;
+  return cooperative_full_rounds(select(s, first, word == uint(0)), c.lane, 4, tables);
 }

@@ -34,8 +34,6 @@ class Device:
         self.simd_width = 32
         # Threads whose sums one kernel adds up by itself (REDUCE_WIDTH of the dialect).
         self.reduce_width = 32
-        # Independent threads that fill the device; a search runs on this many.
-        self.search_threads = 1 << 16
         # Threads of a vector on the CPU target; GPUs have no such unit that a wrapper must fill.
         self.vector_lanes = 1
 

@@ -9,10 +9,10 @@ from .device import Device
 from .eq_outer import eq_outer
 from .operation import check_shape, operation
 
-# Up to here every entry is its own product of n factors; a longer point is split in halves and multiplied out. On a
-# GPU a launch costs more than the products it saves.
+# Up to here a CPU makes every entry as a product of n factors; a longer point is split in halves and multiplied out.
 _DIRECT = 6
-_DIRECT_LAZY = 10
+# A GPU thread makes 2^3 entries, which share n - 3 factors: some 3 products an entry, and one launch whatever n is.
+_LOG_EACH = 3
 
 
 @operation
@@ -26,9 +26,16 @@ def eq_table(device: Device, point):
     n = point.shape[0]
     if n == 0:
         return device.asarray(np.array([[MONTY_ONE, 0, 0, 0]], np.uint32))
-    if n > (_DIRECT_LAZY if device.lazy else _DIRECT):
+    each = _LOG_EACH if n >= _LOG_EACH and device.tuning in ("metal", "cuda") else 0
+    if not each and n > _DIRECT:
         half = n // 2
         return eq_outer(device, eq_table(device, point[:half]), eq_table(device, point[half:]))
     return device.launch(
-        "eq_table", (1 << n, n), [point], [(1 << n, 4)], grid=(1 << n, 1, 1), cost=12.0 * n * (1 << n)
+        "eq_table",
+        (1 << n - each, n),
+        [point],
+        [(1 << n, 4)],
+        grid=(1 << n - each, 1, 1),
+        values={"LOG_EACH": each},
+        cost=12.0 * n * (1 << n),
     )[0]

@@ -18,11 +18,16 @@ kernel void ext_sum_simd(
   uint lane = thread_index_in_simdgroup;
   Quad sum = ext_zero();
   ROLLED_LOOP
-  for (int first = 0; first < count; first += 32) {
-    // Lanes past the end read the last entry and add 0.
-    uint c = min(lane + first, uint(count - 1));
-    Quad entry = load_quad(x, (c + group * count) * columns + b);
-    sum = ext_add(sum, ext_select(ext_zero(), entry, lane + first < uint(count)));
+  for (int first = 0; first < count; first += 128) {
+    // Four at a time, since each is waited for. Lanes past the end read the last entry and add 0.
+    Quad entries[4];
+    UNROLLED_LOOP
+    for (int k = 0; k < 4; k++) {
+      uint c = min(lane + (first + 32 * k), uint(count - 1));
+      entries[k] = load_quad(x, (c + group * count) * columns + b);
+    }
+    UNROLLED_LOOP
+    for (int k = 0; k < 4; k++) sum = ext_add(sum, ext_select(ext_zero(), entries[k], lane + (first + 32 * k) < uint(count)));
   }
   UNROLLED_LOOP
   for (int mask = 16; mask >= 1; mask /= 2) sum = ext_add(sum, ext_shuffle_xor(sum, mask));

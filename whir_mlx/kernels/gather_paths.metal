@@ -1,7 +1,7 @@
-// out[q, l, :] = the group of siblings of layer l that lies on the path of query q: words [g W, (g + 1) W) of layer l, where
-// g = indices[q] >> (l + 1) log_arity and W = 8 * arity.
+// out[q, l, j] = the j-th other node, in order, of the group of siblings of layer l that lies on the path of query q: of nodes
+// g A .. g A + A - 1, where A is the arity and g = indices[q] >> (l + 1) log_arity, all but the query's own, indices[q] >> l log_arity.
 // size: [log_arity, layers]. indices: (Q,) plain integers. layer0 .. layer26: (nodes, 8) digests, lowest first (any array past
-// the last one). out: (Q, layers, W). Grid: (W, layers, Q) threads.
+// the last one). out: (Q, layers, A - 1, 8). Grid: (8 (A - 1), layers, Q) threads.
 
 #define PATH_LAYER(number) \
   if (l == number) out[place] = layer##number[word];
@@ -39,13 +39,16 @@ kernel void gather_paths(
     device uint* out [[buffer(29)]],
     uint3 thread_position_in_grid [[thread_position_in_grid]]) {
   int log_arity = int(size[0]), layers = int(size[1]);
-  int width = 8 << log_arity;
+  int arity = 1 << log_arity, width = 8 * (arity - 1);
   lane_index k = thread_position_in_grid.x;
   RETURN_OUTSIDE_GRID(k, width);
   int l = int(thread_position_in_grid.y), q = int(thread_position_in_grid.z);
-  // The shift stays below 32: a layer with nodes above it has at most 2^27 nodes.
-  int group = int(indices[q]) >> (l + 1) * log_arity;
-  auto word = k + group * width;
+  // The shifts stay below 32: a layer with nodes above it has at most 2^27 nodes.
+  int node = int(indices[q]) >> l * log_arity;
+  int own = node & (arity - 1);
+  uint other = uint(k) >> 3;
+  other = other + select(uint(0), uint(1), other >= uint(own));
+  uint word = (other + uint(node - own)) * 8 + (uint(k) & 7);
   auto place = k + (q * layers + l) * width;
   PATH_LAYER(0)
   PATH_LAYER(1)

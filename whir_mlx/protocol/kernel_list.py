@@ -18,9 +18,9 @@ _ALWAYS = (
     "sumcheck_fold_round",
     "ext_sum",
     "eq_outer",
-    "eq_table",
     "powers",
     "add_scaled",
+    "pack",
 )
 _QUERIES = ("query_low", "query_high", "query_weights", "gather_rows", "gather_paths")
 
@@ -43,6 +43,7 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     if config.max_pow_bits:
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
+    kernels += [("eq_table", {"LOG_EACH": each}, 0) for each in ((0, 3) if device.lazy else (0,))]
     kernels.append(("expand_point", {}, 1))
     if device.lazy:
         kernels.append(("ext_sum_simd", {}, 0))

@@ -44,7 +44,7 @@ class MerkleTree:
 class OpenedRows:
     """What an opening gathered on the device, not yet pruned.
 
-    rows: (q, w). paths: (q, layers below the cap, arity * 8): the digests of the group that the query's node is in.
+    rows: (q, w). paths: (q, layers below the cap, (arity - 1) * 8): the other digests of the group of the query's node.
     """
 
     rows: object
@@ -95,7 +95,7 @@ def _pad(device: Device, nodes, length: int):
 
 
 def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
-    """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling groups on their paths."""
+    """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling digests on their paths."""
     paths = gather_paths(device, list(tree.layers[:-1]), indices, arity=tree.config.arity)
     return OpenedRows(gather_rows(device, tree.rows, indices), paths)
 
@@ -103,19 +103,23 @@ def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
 def prune(arity: int, indices: np.ndarray, paths: np.ndarray) -> np.ndarray:
     """The digests that a verifier of all queries together still needs.
 
-    indices: (q,) plain integers; paths: (q, layers, arity * 8), as `open_rows` gathered them. Returns (d, 8): layer by
-    layer, the children of ascending groups that are on no query's path.
+    indices: (q,) plain integers; paths: (q, layers, (arity - 1) * 8), as `open_rows` gathered them. Returns (d, 8):
+    layer by layer, the children of ascending groups that are on no query's path.
     """
-    parts = [np.zeros((0, DIGEST_WIDTH), np.uint32)]
-    nodes, query = np.unique(indices.astype(np.int64), return_index=True)
-    for layer in range(paths.shape[1]):
-        # Sorted nodes have sorted parents: a group starts where the parent changes.
-        parents = nodes // arity
-        starts = np.flatnonzero(np.diff(parents, prepend=-1))
-        group = np.zeros(len(nodes), np.int64)
-        group[starts] = 1
-        known = np.zeros((len(starts), arity), bool)
-        known[np.cumsum(group) - 1, nodes - parents * arity] = True
-        nodes, query = parents[starts], query[starts]
-        parts.append(paths[query, layer].reshape(len(starts), arity, DIGEST_WIDTH)[~known])
-    return np.concatenate(parts)
+    leaves, query = np.unique(indices, return_index=True)
+    log_arity, layers = arity.bit_length() - 1, paths.shape[1]
+    if not layers or not len(leaves):
+        return np.zeros((0, DIGEST_WIDTH), np.uint32)
+    # All layers at once: row l holds the nodes of layer l, ascending, and so their parents; a group is a run of one.
+    nodes = leaves.astype(np.int64) >> (log_arity * np.arange(layers)[:, None])
+    parents = nodes >> log_arity
+    first = np.ones(parents.shape, bool)
+    first[:, 1:] = parents[:, 1:] != parents[:, :-1]
+    starts = np.flatnonzero(first)
+    members = (nodes & (arity - 1)).reshape(-1)
+    known = np.bitwise_or.reduceat(1 << members, starts)
+    group, member = np.nonzero((known[:, None] >> np.arange(arity)) & 1 == 0)
+    # The group's first query has its siblings, its own node left out.
+    place = starts[group]
+    others = paths.reshape(len(indices), layers, arity - 1, DIGEST_WIDTH)
+    return others[query[place % len(leaves)], place // len(leaves), member - (member > members[place])]

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from whir_mlx.kernels.concatenate import concatenate
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.montgomery import from_montgomery
+from whir_mlx.kernels.pack import pack
 
 __all__ = ["Readback"]
 
@@ -21,40 +20,33 @@ class Readback:
 
     def __init__(self, device: Device):
         self._device = device
-        self._pools: tuple[list, list] = ([], [])  # Montgomery words, plain words
-        self._slots: list[tuple[int, int, int, tuple[int, ...]]] = []
-        self._lengths = [0, 0]
+        self._arrays: list = []
+        self._montgomery: list[bool] = []
+        self._slots: list[tuple[int, int, tuple[int, ...]]] = []
+        self._length = 0
 
     def add(self, array, *, plain: bool = False) -> int:
         """Registers an array of Montgomery words (or, with `plain`, of words to read as they are); returns its slot."""
-        pool = int(plain)
         count = math.prod(array.shape)
-        self._slots.append((pool, self._lengths[pool], count, tuple(array.shape)))
+        self._slots.append((self._length, self._length + count, tuple(array.shape)))
+        self._length += count
         if count:
-            self._pools[pool].append(array.reshape((count,)))
-            self._lengths[pool] += count
+            self._arrays.append(array)
+            self._montgomery.append(not plain)
         return len(self._slots) - 1
 
     def flat(self):
-        """All registered words as one device array, canonical: the Montgomery ones converted, then the plain ones."""
-        device = self._device
-        parts, pools = [], self._pools
+        """All registered words as one device array, canonical."""
+        arrays, montgomery = self._arrays, self._montgomery
         # A kept program must not keep its trace's arrays; `split` needs none of them.
-        self._pools = ([], [])
-        if pools[0]:
-            parts.append(from_montgomery(device, concatenate(device, pools[0])))
-        parts += pools[1]
-        if not parts:
-            return device.asarray(np.zeros(0, np.uint32))
-        return parts[0] if len(parts) == 1 else concatenate(device, parts)
+        self._arrays, self._montgomery = [], []
+        if not arrays:
+            return self._device.asarray(np.zeros(0, np.uint32))
+        return pack(self._device, arrays, montgomery)
 
     def split(self, words: np.ndarray) -> list[np.ndarray]:
-        """Every array by slot, uint32, out of the words that `flat` gave (read to the host)."""
-        offsets = (0, self._lengths[0])
-        return [
-            words[offsets[pool] + start : offsets[pool] + start + count].reshape(shape).copy()
-            for pool, start, count, shape in self._slots
-        ]
+        """Every array by slot, views of the words that `flat` gave (read to the host)."""
+        return [words[start:end].reshape(shape) for start, end, shape in self._slots]
 
     def read(self) -> list[np.ndarray]:
         """Every array by slot, read from the device now."""

@@ -49,7 +49,7 @@ class Transcript:
 
     def __init__(self, device, *, state=None, trace: list | None = None):
         self.device = device
-        self._state = device.asarray(np.zeros(STATE_WORDS, dtype=np.uint32)) if state is None else state
+        self._state = _fresh_state(device) if state is None else state
         self._queue = []  # flat arrays of Montgomery words, not yet absorbed
         self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
@@ -57,8 +57,8 @@ class Transcript:
 
     def fork(self) -> Transcript:
         """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
-        copy = Transcript(self.device)
-        copy._state, copy._queue, copy._skip = self._state, list(self._queue), self._skip
+        copy = Transcript(self.device, state=self._state)
+        copy._queue, copy._skip = list(self._queue), self._skip
         copy._pending = self._pending
         return copy
 
@@ -246,6 +246,15 @@ class Transcript:
 
 def _meets(bits: int, sample: int) -> bool:
     return sample & ((1 << bits) - 1) == 0
+
+
+@lru_cache(maxsize=8)
+def _fresh_state(device):
+    """The state of a transcript that has seen nothing, sent to the device once: MLX's CUDA back-end moves whatever buffer
+    it takes for a host array to managed memory, 0.3 ms each time."""
+    state = device.asarray(np.zeros(STATE_WORDS, dtype=np.uint32))
+    device.evaluate(state)
+    return state
 
 
 @lru_cache(maxsize=1024)

@@ -58,6 +58,10 @@ def _paths(device, indices, *layers, arity):
     return _operation("gather_paths")(device, list(layers), indices, arity=arity)
 
 
+def _pack(device, *arrays):
+    return _operation("pack")(device, list(arrays), [number % 3 != 2 for number in range(len(arrays))])
+
+
 def _ext_sum(device, x):
     """A step of reductions, with no NumPy twin of its own: sums over axis 1."""
     if device.name == "numpy":
@@ -168,3 +172,5 @@ def _transcripts() -> Iterator[Case]:
         yield Case(
             f"gather_paths: arity {arity}", partial(_paths, arity=arity), (splitmix(41, 9) % np.uint32(256), *layers)
         )
+    # Two launches, and a third over their results.
+    yield Case("pack", _pack, tuple(_words(42 + k, 1 + k * k % 67) for k in range(30)))
