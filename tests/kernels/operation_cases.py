@@ -156,7 +156,7 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
     found = []
     for buffered, left in ((0, 0), (0, 3), (5, 0), (7, 0)):
         state = challenge_state(rng, buffered, left)
-        call = partial(challenge, num_samples=9, num_indices=20, index_bits=13)
+        call = partial(challenge, num_samples=9, num_indices=20, index_bits=13, num_after=4)
         found.append(
             Case(
                 f"challenge {buffered} waiting, {left} left",
@@ -182,7 +182,7 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
         # 1 and 2 shares end in one step of the sum, 3 leave one over, 128 are a GPU's; of a quad and of a round's two.
         for count, size in ((1, 4), (2, 8), (3, 8), (128, 8)):
             call = partial(challenge_shares, num_samples=5)
-            arrays = (state, words(rng, count, size), words(rng, 11))
+            arrays = (state, words(rng, count, size), words(rng, 11), *(words(rng, n) for n in (5, 13)[: count % 3]))
             found.append(Case(f"challenge_shares {count}x{size}, {buffered} waiting", call, arrays))
     for width in (1, 16, 64):
         x, indices = words(rng, 37, width), rng.integers(0, 37, 11, dtype=np.uint32)
@@ -208,9 +208,11 @@ def fold_round(device, f, w, r, **strides) -> list:
     return [f, w, operation("ext_sum")(device, shares.reshape((1, shares.shape[0], 2, 4)))]
 
 
-def challenge_shares(device, state, shares, *segments, num_samples: int):
-    """The operation takes its segments as one list."""
-    return operation("challenge_shares", "challenge")(device, state, list(segments), shares, num_samples=num_samples)
+def challenge_shares(device, state, shares, before, *after, num_samples: int):
+    """The operation takes what comes after its shares as one list."""
+    return operation("challenge_shares", "challenge")(
+        device, state, before, shares, list(after), num_samples=num_samples
+    )
 
 
 def gather_paths(device, indices, *layers, arity: int):

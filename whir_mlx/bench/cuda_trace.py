@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 __all__ = ["trace_kernels"]
 
-# The name that MLX gives our kernel: prefix, kernel, hash of its text.
-_OURS = re.compile(r"custom_kernel_(\w+?)_[0-9a-f]{16}")
+# Our kernel: MLX's prefix where MLX compiled it, the kernel, the hash of its text.
+_OURS = re.compile(r"(?:custom_kernel_)?(\w+?)_[0-9a-f]{16}")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\s*(?:<|\(|$)")
 
 

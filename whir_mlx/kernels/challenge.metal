@@ -1,10 +1,10 @@
-// One step of the transcript: absorb three runs of words in order and then a message of W <= 8 words, the sum of P shares (none
-// where P is 0); then sample words, then draw indices below 2^index_bits.
+// One step of the transcript: absorb a run of words, then a message of W <= 8 words, the sum of P shares (none where P is 0), then
+// two more runs; then sample words, then draw indices below 2^index_bits, then sample words again.
 // An index is the low bits of a canonical sample; the sample p - 1 would bias it and is drawn again.
-// size: [words of first, of second, of third, samples, indices, index_bits, P, W]. tables: (398,), see cooperative.h.
-// state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the length is 0).
-// samples: (max(1, samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused places get 0.
-// Grid: one SIMD group, of 16 or 32 threads.
+// size: [words of first, of second, of third, samples, indices, index_bits, P, W, samples after the indices]. tables: (398,), see
+// cooperative.h. state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the
+// length is 0). samples: (max(1, all samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused places get 0.
+// message: (8,), the sum. Grid: one SIMD group, of 16 or 32 threads.
 #include "challenger.h"
 
 kernel void challenge(
@@ -28,11 +28,11 @@ kernel void challenge(
   c.s = state[c.word];
   c.left = int(state[25]);
 
-  // The stream: what was buffered, then the three runs. Lane k < 8 reads word k of each block of 8.
-  int buffered = int(state[24]);
-  int end1 = buffered + int(size[0]), end2 = end1 + int(size[1]), end3 = end2 + int(size[2]);
+  // The stream: what was buffered, then the runs. Lane k < 8 reads word k of each block of 8.
   int num_shares = int(size[6]), message_words = num_shares > 0 ? int(size[7]) : 0;
-  int end = end3 + message_words;
+  int buffered = int(state[24]);
+  int end1 = buffered + int(size[0]), end_message = end1 + message_words;
+  int end2 = end_message + int(size[1]), end = end2 + int(size[2]);
   // Word k of the message in lanes k and k + 8, which add up every other share each; eight at a time, since each is waited for.
   uint summed = uint(0);
   uint word = min(c.word & 7, uint(message_words > 0 ? message_words - 1 : 0));
@@ -49,60 +49,60 @@ kernel void challenge(
     for (int k = 0; k < 8; k++) summed = field_add(summed, values[k]);
   }
   summed = field_add(summed, simd_shuffle_xor(summed, 8));
-  uint words = uint(0);
-  if (end == buffered) words = state[16 + (c.word & 7)];
-  ROLLED_LOOP
-  for (int block = 0; end > buffered && block < end; block += 8) {
-    uint at = (c.word & 7) + block;
-    // An index past a run's end reads its first word, which the next line replaces.
-    uint value = state[select(uint(16), at + 16, at < uint(buffered))];
-    value = select(first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))], value, at < uint(buffered));
-    value = select(second[select(uint(0), at - end1, at >= uint(end1) && at < uint(end2))], value, at < uint(end1));
-    value = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end3))], value, at < uint(end2));
-    words = select(simd_shuffle(summed, (at - end3) & 7), value, at < uint(end3));
-    if (block + 8 <= end) challenger_absorb(c, p, words, 8, tables);
-  }
-  int waiting = end > buffered ? end & 7 : buffered;
-  // Outputs are gone as soon as an input waits.
-  if (waiting > 0) c.left = 0;
 
   uint mask = uint((1u << int(size[5])) - 1u);
-  int wanted = int(size[3]), total = wanted + int(size[4]);
+  int wanted = int(size[3]), last_index = wanted + int(size[4]), total = last_index + int(size[8]);
   STORE_IF(lane == uint(0), samples, uint(0), uint(0));
   STORE_IF(lane == uint(0), indices, uint(0), uint(0));
-  int drawn = 0;
-  // The bound is there for compilers that take an endless loop as undefined: 64 biased samples in one step are a sign of
-  // broken hardware (p^-64), and leave the missing indices 0 in a proof that no verifier accepts.
+  // Without new words those that were buffered still wait.
+  uint words = state[16 + (c.word & 7)];
+  int block = end > buffered ? 0 : end, waiting = end > buffered ? 0 : buffered, drawn = 0;
+  // One permutation a turn. The bound is there for compilers that take an endless loop as undefined: 64 biased samples in one step
+  // are a sign of broken hardware (p^-64), and leave the missing indices 0 in a proof that no verifier accepts.
   ROLLED_LOOP
-  for (int tries = 0; tries < total + 64; tries++) {
-    if (drawn >= total) break;
-    if (waiting > 0) {
+  for (int turn = 0; turn < end + total + 64; turn++) {
+    if (block < end) {
+      uint at = (c.word & 7) + block;
+      // An index past a run's end reads its first word, which the next line replaces.
+      uint value = state[select(uint(16), at + 16, at < uint(buffered))];
+      value = select(first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))], value, at < uint(buffered));
+      value = select(simd_shuffle(summed, (at - end1) & 7), value, at < uint(end1));
+      value = select(second[select(uint(0), at - end_message, at >= uint(end_message) && at < uint(end2))], value, at < uint(end_message));
+      words = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end))], value, at < uint(end2));
+      waiting = min(8, end - block);
+      block += 8;
+    }
+    bool all_read = block >= end;
+    if (all_read && drawn >= total && waiting < 8) break;
+    if (waiting > 0 || c.left == 0) {
       challenger_absorb(c, p, words, waiting, tables);
       waiting = 0;
-    } else if (c.left == 0) {
-      challenger_permute(c, p, tables);
     }
-    c.left -= 1;
-    uint sample = simd_shuffle(c.s, uint(c.left));
-    if (drawn < wanted) {
-      STORE_IF(lane == uint(0), samples, uint(drawn), sample);
-      drawn += 1;
-    } else {
-      uint value = field_mul(sample, uint(1));
-      if (first_lane(value) != FIELD_P - 1u) {
-        STORE_IF(lane == uint(0), indices, uint(drawn - wanted), value & mask);
+    ROLLED_LOOP
+    for (; all_read && c.left > 0 && drawn < total;) {
+      c.left -= 1;
+      uint sample = simd_shuffle(c.s, uint(c.left));
+      if (drawn < wanted || drawn >= last_index) {
+        STORE_IF(lane == uint(0), samples, uint(drawn < wanted ? drawn : drawn - int(size[4])), sample);
         drawn += 1;
+      } else {
+        uint value = field_mul(sample, uint(1));
+        if (first_lane(value) != FIELD_P - 1u) {
+          STORE_IF(lane == uint(0), indices, uint(drawn - wanted), value & mask);
+          drawn += 1;
+        }
       }
     }
   }
   ROLLED_LOOP
-  for (int missing = drawn > wanted ? drawn - wanted : 0; missing < total - wanted; missing++) {
-    STORE_IF(lane == uint(0), indices, uint(missing), uint(0));
+  for (int missing = drawn > wanted ? drawn : wanted; missing < last_index; missing++) {
+    STORE_IF(lane == uint(0), indices, uint(missing - wanted), uint(0));
   }
 
   STORE_IF(lane < uint(8), message, lane, select(uint(0), summed, lane < uint(message_words)));
   STORE_IF(lane < uint(16), new_state, lane, c.s);
   STORE_IF(lane < uint(8), new_state, lane + 16, select(uint(0), words, lane < uint(waiting)));
   STORE_IF(lane == uint(0), new_state, uint(24), uint(waiting));
-  STORE_IF(lane == uint(0), new_state, uint(25), uint(c.left));
+  // Outputs are gone as soon as an input waits.
+  STORE_IF(lane == uint(0), new_state, uint(25), uint(waiting > 0 ? 0 : c.left));
 }

@@ -8,16 +8,11 @@ struct Challenger {
   int left;   // outputs not yet taken: words left - 1 .. 0
 };
 
-template <typename Tables>
-KERNEL_FUNCTION void challenger_permute(thread Challenger& c, thread Cooperative& p, Tables tables) {
-  c.s = cooperative_permute(p, c.s, tables);
-  c.left = 8;
-}
-
-// Absorbs `count` (1 to 8) buffered words, word k in lane k.
+// Absorbs `count` buffered words, word k in lane k, the rest of the rate 0, and permutes; 0 words permute alone.
 template <typename Tables>
 KERNEL_FUNCTION void challenger_absorb(thread Challenger& c, thread Cooperative& p, uint words, int count, Tables tables) {
-  c.s = select(c.s, select(uint(0), words, c.word < uint(count)), c.word < uint(8));
+  c.s = select(c.s, select(uint(0), words, c.word < uint(count)), c.word < uint(count > 0 ? 8 : 0));
   c.s = select(c.s, field_add(c.s, field_mul(uint(count), uint(FIELD_R2))), c.word == uint(8));
-  challenger_permute(c, p, tables);
+  c.s = cooperative_permute(p, c.s, tables);
+  c.left = 8;
 }

@@ -46,20 +46,26 @@ KERNEL_FUNCTION uint cooperative_external(uint x, uint lane) {
   return field_add(column, field_add(simd_shuffle_xor(y, 8), simd_shuffle_xor(y, 12)));
 }
 
-// T_r of the words alone: sum_i d_i^r s_i, in lane r. Each step halves both the sums of a lane and the words in them.
+// Halves the 2 N sums of a lane: it keeps those of its half and takes its neighbour's part of them.
+template <int N>
+KERNEL_FUNCTION void cooperative_halve(thread uint* sums, uint lane) {
+  UNROLLED_LOOP
+  for (int k = 0; k < N; k++) {
+    uint kept = select(sums[k], sums[k + N], (lane & uint(N)) != uint(0));
+    uint given = select(sums[k + N], sums[k], (lane & uint(N)) != uint(0));
+    sums[k] = field_add(kept, simd_shuffle_xor(given, N));
+  }
+}
+
+// T_r of the words alone: sum_i d_i^r s_i, in lane r.
 KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
   uint sums[16];
   UNROLLED_LOOP
   for (int r = 0; r < 16; r++) sums[r] = r < 13 ? field_mul(s, c.powers[r < 13 ? r : 0]) : uint(0);
-  UNROLLED_LOOP
-  for (int stride = 8; stride >= 1; stride /= 2) {
-    UNROLLED_LOOP
-    for (int k = 0; k < stride; k++) {
-      uint kept = select(sums[k], sums[k + stride], (c.lane & uint(stride)) != uint(0));
-      uint given = select(sums[k + stride], sums[k], (c.lane & uint(stride)) != uint(0));
-      sums[k] = field_add(kept, simd_shuffle_xor(given, stride));
-    }
-  }
+  cooperative_halve<8>(sums, c.lane);
+  cooperative_halve<4>(sums, c.lane);
+  cooperative_halve<2>(sums, c.lane);
+  cooperative_halve<1>(sums, c.lane);
   return sums[0];
 }
 
@@ -86,15 +92,19 @@ LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables ta
   uint first = one_of_sixteen(s, c.lane, 0);
   auto word = c.lane & 15;
   uint constant_word = tables[COOPERATIVE_INTERNAL];
+  // What the round before leaves to be done does not wait for this round's power, nor it for that.
+  uint sum = uint(0);
   ROLLED_LOOP
   for (int r = 0; r < 13; r++) {
+    tails = field_add(tails, field_mul(sum, tables[word + (COOPERATIVE_FEEDBACK + 16 - r)]));
+    uint moved = field_add(field_mul(s, c.diagonal), sum);
+    s = r > 0 ? moved : s;
     uint power = field_add_pow7_each(first, constant_word);
     constant_word = tables[COOPERATIVE_INTERNAL + 1 + r];
     uint tail = one_of_sixteen(tails, c.lane, r);
-    uint sum = field_add(power, tail);
+    sum = field_add(power, tail);
     first = field_sub(tail, power);
-    tails = field_add(tails, field_mul(sum, tables[word + (COOPERATIVE_FEEDBACK + 15 - r)]));
-    s = field_add(field_mul(s, c.diagonal), sum);
   }
+  s = field_add(field_mul(s, c.diagonal), sum);
   return cooperative_full_rounds(select(s, first, word == uint(0)), c.lane, 4, tables);
 }

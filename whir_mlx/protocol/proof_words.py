@@ -8,7 +8,6 @@ import numpy as np
 
 from whir_mlx.errors import WhirError
 from whir_mlx.field.constants import P
-from whir_mlx.kernels.concatenate import stack
 from whir_mlx.kernels.device import Device
 from whir_mlx.protocol.merkle import MerkleTree, OpenedRows, prune
 from whir_mlx.protocol.proof import BatchEvaluations, MerkleOpening, Proof, RoundProof, SumcheckProof, WhirProof
@@ -80,7 +79,7 @@ class ProofWords:
         self._final["sumcheck"] = self._sumcheck(run)
 
     def _sumcheck(self, run) -> _Sumcheck:
-        messages = self._readback.add(stack(self._device, run.round_polynomials)) if run.round_polynomials else None
+        messages = self._readback.add_stack(run.round_polynomials) if run.round_polynomials else None
         return _Sumcheck(messages, tuple(self._readback.add(x, plain=True) for x in run.pow_witnesses))
 
     def _opened(self, tree: MerkleTree, indices, opened: OpenedRows, kind: str) -> _Opened:

@@ -187,8 +187,8 @@ def _open(device, layout, config, schedule, transcript, tree, tables, stacked, p
     words = ProofWords(device)
     opening = open_claims(device, transcript, layout, schedule, config, tables, stacked, points)
     transcript.observe_seed(whir_seed(config, schedule.num_batches))
-    words.opening(opening)
     f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, stacked)
+    words.opening(opening)  # the last out-of-domain answer is known once a challenge was drawn
     words.initial_sumcheck(run)
 
     for record in config.rounds:
@@ -197,9 +197,10 @@ def _open(device, layout, config, schedule, transcript, tree, tables, stacked, p
     transcript.observe(f)
     words.final_poly(f)
     words.final_pow_witness(transcript.grind(config.final_pow_bits))
-    indices = _draw(
-        device, transcript, config.final_num_draws, config.final_num_opened, config.final_log_folded_domain_size
-    )
+    if config.final_num_draws == config.final_num_opened:
+        indices = transcript.sample_indices(config.final_log_folded_domain_size, config.final_num_draws)
+    else:
+        indices = _all_positions(device, config.final_num_opened)
     words.final_opening(tree, indices, open_rows(device, tree, indices))
     if config.final_sumcheck_rounds:
         _, _, run = run_sumcheck(
@@ -229,9 +230,11 @@ def _round(device, transcript, order, record, tree, f, w, words):
         ood_tables.append(eq_table(device, point))
         answers.append(transcript.observe_shares(dot_shares(device, f, ood_tables[-1])))
     witness = transcript.grind(record.pow_bits)
-    indices = _draw(device, transcript, record.num_draws, record.num_opened, record.log_folded_domain_size)
+    if record.num_draws == record.num_opened:
+        indices, gamma = transcript.sample_indices_and_ext(record.log_folded_domain_size, record.num_draws)
+    else:
+        indices, gamma = _all_positions(device, record.num_opened), transcript.sample_ext()
     opened = open_rows(device, tree, indices)
-    gamma = transcript.sample_ext()
     ood = stack(device, ood_tables) if ood_tables else device.asarray(np.zeros((0, *f.shape), np.uint32))
     w = query_weights(device, w, ood, gamma, indices, log_domain=record.log_folded_domain_size)
     f, w, run = run_sumcheck(
@@ -248,8 +251,6 @@ def _round(device, transcript, order, record, tree, f, w, words):
     return f, w, committed
 
 
-def _draw(device, transcript, num_draws: int, num_opened: int, bits: int):
-    """The query indices: drawn, or every position in order where the queries cover the domain."""
-    if num_draws == num_opened:
-        return transcript.sample_indices(bits, num_draws)
+def _all_positions(device, num_opened: int):
+    """The query indices where the queries cover the domain: every position in order, none drawn."""
     return device.asarray(np.arange(num_opened, dtype=np.uint32))

@@ -35,6 +35,15 @@ class Readback:
             self._montgomery.append(not plain)
         return len(self._slots) - 1
 
+    def add_stack(self, arrays: list) -> int:
+        """Registers arrays of Montgomery words and of one shape, to be read as one with a new first axis."""
+        shape = (len(arrays), *arrays[0].shape)
+        for array in arrays:
+            start, _, _ = self._slots[self.add(array)]
+            del self._slots[-1]
+        self._slots.append((start - (len(arrays) - 1) * math.prod(arrays[0].shape), self._length, shape))
+        return len(self._slots) - 1
+
     def flat(self):
         """All registered words as one device array, canonical."""
         arrays, montgomery = self._arrays, self._montgomery

@@ -52,6 +52,7 @@ class Transcript:
         self._state = _fresh_state(device) if state is None else state
         self._queue = []  # flat arrays of Montgomery words, not yet absorbed
         self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
+        self._after = []  # flat arrays that are absorbed after the pending sum
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
         self._trace = trace
 
@@ -59,7 +60,7 @@ class Transcript:
         """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
         copy = Transcript(self.device, state=self._state)
         copy._queue, copy._skip = list(self._queue), self._skip
-        copy._pending = self._pending
+        copy._pending, copy._after = self._pending, list(self._after)
         return copy
 
     def observe(self, x) -> None:
@@ -75,11 +76,14 @@ class Transcript:
         count = math.prod(x.shape)
         if count == 0:
             return
-        if self._skip or self._pending:
-            self._launch(0)  # a consumed sample comes before what is observed after it, a pending sum as well
+        if self._skip:
+            self._launch(0)  # a consumed sample comes before what is observed after it
         flat = x.reshape(count)
-        self._queue.append(flat)
-        self._record("observe", flat)
+        if self._pending:
+            self._after.append(flat)  # recorded once the sum is
+        else:
+            self._queue.append(flat)
+            self._record("observe", flat)
 
     def observe_seed(self, elements) -> None:
         """Absorbs the seed of a sub-protocol: canonical elements, a sequence of integers or an integer array."""
@@ -117,9 +121,20 @@ class Transcript:
             raise ValueError(f"index bits must be in 0..{MAX_INDEX_BITS}, got {bits}")
         if bits == 0 or count == 0:
             return self.device.asarray(np.zeros(count, dtype=np.uint32))
-        _, indices = self._launch(0, count, bits)
+        return self._draw_indices(bits, count, 0)[0]
+
+    def sample_indices_and_ext(self, bits: int, count: int):
+        """`sample_indices`, then `sample_ext`, in one launch."""
+        if not 0 < bits <= MAX_INDEX_BITS or count == 0:
+            return self.sample_indices(bits, count), self.sample_ext()
+        return self._draw_indices(bits, count, 4)
+
+    def _draw_indices(self, bits: int, count: int, num_after: int):
+        samples, indices = self._launch(0, count, bits, num_after)
         self._record("sample_uniform_bits", bits, indices)
-        return indices
+        if num_after:
+            self._record("sample", samples)
+        return indices, samples
 
     def grind(self, bits: int):
         """Finds and absorbs the smallest witness of `bits` bits (0..30): (1,) canonical, on the device.
@@ -199,41 +214,51 @@ class Transcript:
         if self._trace is not None:
             self._trace.append(step)
 
-    def _launch(self, num_samples: int, num_indices: int = 0, index_bits: int = 0):
-        """Absorbs the queue, draws what a grind consumed, then the samples, then the indices."""
-        segments = self._segments() or [self.device.asarray(np.zeros(0, dtype=np.uint32))]
-        while len(segments) > MAX_SEGMENTS:
-            self._state, _, _ = challenge(self.device, self._state, segments[:MAX_SEGMENTS], num_samples=0)
-            segments = segments[MAX_SEGMENTS:]
-        skip, self._queue, self._skip = self._skip, [], 0
+    def _launch(self, num_samples: int, num_indices: int = 0, index_bits: int = 0, num_after: int = 0):
+        """Absorbs all that waits, draws what a grind consumed, then the samples, the indices, and samples again."""
+        skip, self._skip = self._skip, 0
+        segments, self._queue = self._segments(self._queue), []
         if self._pending:
-            samples = self._absorb_pending(segments, 0 if num_indices else skip + num_samples)
-            if not num_indices:
+            # The kernel takes one run before the sum and two after it, and no indices then.
+            self._absorb(segments[:-1])
+            pending, self._pending = self._pending, None
+            late, self._after = self._segments(self._after), []
+            last = not num_indices and len(late) <= 2
+            self._state, samples, pending.value = challenge_shares(
+                self.device,
+                self._state,
+                segments[-1] if segments else self._state[:0],
+                pending.shares,
+                late[:2],
+                num_samples=skip + num_samples if last else 0,
+            )
+            self._record("observe", pending.value)
+            for array in late:
+                self._record("observe", array)
+            if last:
                 return samples[skip:] if skip else samples, samples[:0]
-            segments = [samples]  # empty
+            segments = late[2:]
+        self._absorb(segments[:-MAX_SEGMENTS])
         self._state, samples, indices = challenge(
             self.device,
             self._state,
-            segments,
+            segments[-MAX_SEGMENTS:] or [self._state[:0]],
             num_samples=skip + num_samples,
             num_indices=num_indices,
             index_bits=index_bits,
+            num_after=num_after,
         )
         return samples[skip:] if skip else samples, indices
 
-    def _absorb_pending(self, segments: list, num_samples: int):
-        """Absorbs the segments and the pending sum, which is known from here on; returns the samples."""
-        pending, self._pending = self._pending, None
-        self._state, samples, pending.value = challenge_shares(
-            self.device, self._state, segments, pending.shares, num_samples=num_samples
-        )
-        self._record("observe", pending.value)
-        return samples
+    def _absorb(self, segments: list) -> None:
+        for start in range(0, len(segments), MAX_SEGMENTS):
+            part = segments[start : start + MAX_SEGMENTS]
+            self._state, _, _ = challenge(self.device, self._state, part, num_samples=0)
 
-    def _segments(self) -> list:
-        """The queue as device arrays, neighbouring host arrays joined."""
+    def _segments(self, queue: list) -> list:
+        """A queue as device arrays, neighbouring host arrays joined."""
         runs = []
-        for array in self._queue:
+        for array in queue:
             if runs and isinstance(array, np.ndarray) and isinstance(runs[-1][-1], np.ndarray):
                 runs[-1].append(array)
             else:

@@ -22,11 +22,12 @@ def challenge(
     num_samples: int,
     num_indices: int = 0,
     index_bits: int = 0,
+    num_after: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Absorb, then sample field elements, then sample indices.
+    """Absorb, then sample field elements, then sample indices, then sample field elements again.
 
     Args: state (26,); segments, arrays of words (possibly empty) absorbed in order, each flattened; index_bits <= 27.
-    Returns the new state (26,), samples (num_samples,) Montgomery words, and indices (num_indices,) plain integers
+    Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, and indices (num_indices,) plain integers
     below 2^index_bits, each from a draw that is repeated while its canonical value is not below
     p - (p mod 2^index_bits); with index_bits = 0 nothing is drawn. Buffer words beyond the number of buffered inputs
     are 0.
@@ -57,6 +58,7 @@ def challenge(
     if index_bits:
         for k in range(num_indices):
             indices[k] = _uniform_index(draw, index_bits)
+    samples = np.append(samples, np.array([draw() for _ in range(num_after)], np.uint32))
     new_state = np.zeros(STATE_WORDS, np.uint32)
     new_state[:16] = sponge
     new_state[16 : 16 + buffer.size] = buffer
@@ -65,17 +67,18 @@ def challenge(
 
 
 def challenge_shares(
-    state: np.ndarray, segments: list[np.ndarray], shares: np.ndarray, *, num_samples: int
+    state: np.ndarray, before: np.ndarray, shares: np.ndarray, after: list[np.ndarray], *, num_samples: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `challenge` with the sum of `shares`, (P, W), absorbed last; returns state, samples and that sum, (W,)."""
+    """As `challenge` of `before`, the sum of `shares`, (P, W), and `after`; returns state, samples, the sum, (W,)."""
     require(
         shares.ndim == 2 and shares.shape[0] >= 1 and 1 <= shares.shape[1] <= 8,
         "shares",
         "(P, W), W in 1..8",
         shares.shape,
     )
+    require(len(after) <= 2, "after", "of at most 2 arrays", len(after))
     message = field_sum(shares, axis=0)
-    state, samples, _ = challenge(state, [*segments, message], num_samples=num_samples)
+    state, samples, _ = challenge(state, [before, message, *after], num_samples=num_samples)
     return state, samples, message
 
 

@@ -19,6 +19,9 @@ __all__ = ["GpuDevice", "usable_gpu"]
 # 256 threads are safe on every Apple GPU however many registers a kernel takes (more may be refused), and enough for
 # NVIDIA.
 GROUP_THREADS = 256
+# MLX's CUDA back-end keeps arrays of up to 8 bytes in memory that lies with the host: each read, write and atomic of theirs
+# crosses the bus (H200: a grind's shared word is 10 times slower there). So none is made smaller than this.
+LEAST_WORDS = 4
 # CUDA's grids have at most this many groups along y and z.
 CUDA_GROUPS = 65535
 
@@ -105,10 +108,10 @@ class GpuDevice(Device):
             raise ValueError(f"{name} would need more than {CUDA_GROUPS} groups along y or z of its grid {tuple(grid)}")
         forms = input_forms([x.size for x in arrays]) if self.name == "metal" else ""
         kernel = self.generate(name, tuple(sorted((values or {}).items())), forms)
-        return list(
+        results = list(
             kernel(
                 inputs=arrays,
-                output_shapes=[tuple(shape) for shape in outputs],
+                output_shapes=[tuple(shape) if product(shape) >= LEAST_WORDS else (LEAST_WORDS,) for shape in outputs],
                 output_dtypes=[mx.uint32] * len(outputs),
                 grid=tuple(grid),
                 threadgroup=tuple(group),
@@ -117,6 +120,10 @@ class GpuDevice(Device):
                 stream=mx.gpu,
             )
         )
+        return [
+            x if product(shape) >= LEAST_WORDS else x[: product(shape)].reshape(shape)
+            for x, shape in zip(results, outputs)
+        ]
 
     def prepare(self, kernels):
         """Compile `kernels` for CUDA, several at once; Metal compiles quickly, and keeps what it made."""
@@ -178,4 +185,6 @@ def _size_array(size: tuple[int, ...]):
     """A launch's integers as an MLX array. Made from host data, it needs no stream, so all threads may share it."""
     import mlx.core as mx
 
-    return mx.array(np.array(size, np.uint32), dtype=mx.uint32)
+    words = np.zeros(max(len(size), LEAST_WORDS), np.uint32)
+    words[: len(size)] = size
+    return mx.array(words, dtype=mx.uint32)
