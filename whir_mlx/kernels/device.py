@@ -57,6 +57,10 @@ class Device:
         """`x` of this device as a NumPy array; evaluates it first where it is lazy."""
         return np.asarray(x)
 
+    def readback_words(self, count: int) -> int:
+        """Words, at least `count`, of an array that a proof of `count` words is collected in to be read."""
+        return count
+
     def prepare(self, kernels: tuple[tuple[str, tuple[tuple[str, int], ...], int], ...]) -> None:
         """Build `kernels`, (name, specialisation values, lanes) as launches give them, before they are needed.
 

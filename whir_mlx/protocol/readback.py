@@ -45,13 +45,13 @@ class Readback:
         return len(self._slots) - 1
 
     def flat(self):
-        """All registered words as one device array, canonical."""
+        """All registered words as one device array, canonical, of `Device.readback_words` words."""
         arrays, montgomery = self._arrays, self._montgomery
         # A kept program must not keep its trace's arrays; `split` needs none of them.
         self._arrays, self._montgomery = [], []
         if not arrays:
             return self._device.asarray(np.zeros(0, np.uint32))
-        return pack(self._device, arrays, montgomery)
+        return pack(self._device, arrays, montgomery, room=self._device.readback_words(self._length))
 
     def split(self, words: np.ndarray) -> list[np.ndarray]:
         """Every array by slot, views of the words that `flat` gave (read to the host)."""

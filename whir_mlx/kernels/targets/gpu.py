@@ -11,6 +11,7 @@ from ...errors import DeviceError
 from ..device import Device
 from ..operation import product
 from ..text import load
+from .host_memory import keep_on_host
 from .cuda_cache import cubin_cache, precompiled_launcher
 from .gpu_source import gpu_source, input_forms
 
@@ -73,7 +74,17 @@ class GpuDevice(Device):
 
     def numpy(self, x) -> np.ndarray:
         """`x` as a NumPy array of its own memory: a view would let a write through it change the MLX array."""
-        return np.array(x, dtype=np.uint32)
+        view = np.asarray(x)
+        if self.name == "cuda":
+            keep_on_host(view)
+        return np.array(view, dtype=np.uint32)
+
+    def readback_words(self, count: int) -> int:
+        """MLX hands a freed buffer to the next array of nearly its size, and one that was read is slow for kernels
+        (`host_memory`): so a size that no power of two, nor a multiple of 64 KB, comes near from below."""
+        if self.name != "cuda":
+            return count
+        return (-(-(4 * count + 0x4000) // 0x10000) * 0x10000 - 0x4000) // 4
 
     def evaluate(self, *arrays) -> None:
         """Compute `arrays` and wait for them."""
