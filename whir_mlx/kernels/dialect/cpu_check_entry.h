@@ -26,7 +26,7 @@ static void run_threads_of(Triple g, uint32_t group_number, Thread* threads, uin
     t.simd_lane = count % shape.simd_width;
     count++;
   }
-  if (shape.cooperative) {
+  if (shape.cooperative || shape.lock_step) {
     run_group(threads, count);
     return;
   }
@@ -41,21 +41,22 @@ static void run_threads_of(Triple g, uint32_t group_number, Thread* threads, uin
 }
 
 int main() {
-  // seed, SIMD width, round up, grouped, grid (threads, or groups where grouped), group, words of every buffer.
-  int64_t head[10 + COUNT_BUFFERS];
+  // seed, SIMD width, round up, lock-step, grouped, grid (threads, or groups where grouped), group, words of every buffer.
+  int64_t head[11 + COUNT_BUFFERS];
   read_exactly(head, sizeof head);
   shape.seed = uint64_t(head[0]);
   shape.simd_width = uint32_t(head[1]);
   shape.round_up = head[2] != 0;
-  shape.grouped = head[3] != 0;
+  shape.lock_step = head[3] != 0;
+  shape.grouped = head[4] != 0;
   shape.cooperative = KERNEL_COOPERATIVE;
-  shape.group_size = Triple{uint32_t(head[7]), uint32_t(head[8]), uint32_t(head[9])};
+  shape.group_size = Triple{uint32_t(head[8]), uint32_t(head[9]), uint32_t(head[10])};
   const Triple size = shape.group_size;
   if (shape.grouped) {
-    shape.groups = Triple{uint32_t(head[4]), uint32_t(head[5]), uint32_t(head[6])};
+    shape.groups = Triple{uint32_t(head[5]), uint32_t(head[6]), uint32_t(head[7])};
     shape.grid = Triple{shape.groups.x * size.x, shape.groups.y * size.y, shape.groups.z * size.z};
   } else {
-    shape.grid = Triple{uint32_t(head[4]), uint32_t(head[5]), uint32_t(head[6])};
+    shape.grid = Triple{uint32_t(head[5]), uint32_t(head[6]), uint32_t(head[7])};
     shape.groups = Triple{(shape.grid.x + size.x - 1) / size.x, (shape.grid.y + size.y - 1) / size.y,
                           (shape.grid.z + size.z - 1) / size.z};
   }
@@ -63,7 +64,7 @@ int main() {
   if (capacity > MAX_GROUP) violation(Site{nullptr, 0}, "groups of %u threads, more than %u", capacity, MAX_GROUP);
   for (int i = 0; i < COUNT_BUFFERS; i++) {
     Memory& m = BUFFERS[i];
-    m.words = head[10 + i];
+    m.words = head[11 + i];
     if (i < COUNT_INPUTS) {
       uint32_t* words = new uint32_t[size_t(m.words)];
       read_exactly(words, 4 * size_t(m.words));

@@ -61,7 +61,10 @@ __attribute__((noinline, cold)) static void race(const Memory& m, int64_t at, Si
             m.space == OUTPUT ? " (none orders device memory)" : "");
 }
 
+static void lock_step_point();  // cpu_check_group.h
+
 static inline uint load_word(const Memory& m, int64_t offset, Index i) {
+  if (m.space != INPUT) lock_step_point();
   int64_t at = check_bounds(m, offset, i, "reads");
   if (m.space == INPUT) return uint(m.input[at]);
   Word& word = m.shadow[at];
@@ -80,6 +83,7 @@ static inline uint load_word(const Memory& m, int64_t offset, Index i) {
 }
 
 static inline void store_word(const Memory& m, int64_t offset, Index i, uint value) {
+  lock_step_point();
   int64_t at = check_bounds(m, offset, i, "writes");
   if (!value.known) violation(i.at, "writes a word that was never set to %s[%lld]", m.name, (long long)at);
   Word& word = m.shadow[at];
@@ -132,16 +136,18 @@ struct AtomicBuffer {
   AtomicBuffer operator+(Index n) const { return AtomicBuffer(memory, offset + n.value); }
 };
 static void atomic_max(AtomicBuffer atomic, uint value, Site site) {
+  lock_step_point();
   Word& word = atomic.memory->shadow[check_bounds(*atomic.memory, atomic.offset, Index(0, site.file, site.line), "raises")];
   if (!value.known) violation(site, "raises %s to a word that was never set", atomic.memory->name);
   if (value.word > word.value) word.value = value.word;
 }
 // Relaxed order lets a thread read an older value than the last, if it saw none newer itself. Where threads run from start
-// to end (no cooperation), half of the reads do so.
+// to end (no cooperation, no lock-step), half of the reads do so.
 static uint atomic_read(AtomicBuffer atomic, Site site) {
+  lock_step_point();
   static uint32_t reader = NO_THREAD, seen = 0;
   Word& word = atomic.memory->shadow[check_bounds(*atomic.memory, atomic.offset, Index(0, site.file, site.line), "reads")];
-  if (shape.cooperative || atomic.memory->words > 1) return uint(word.value);
+  if (shape.cooperative || shape.lock_step || atomic.memory->words > 1) return uint(word.value);
   if (reader != current.number) seen = 0;
   reader = current.number;
   if (random_word() & 1) seen = word.value;

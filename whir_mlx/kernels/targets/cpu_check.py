@@ -122,17 +122,18 @@ class CheckDevice(Device):
     `texts` may hold texts to run in place of the package's, by kernel name: the tests seed faults with it.
     """
 
-    def __init__(self, seed: int, simd_width: int, round_up: bool, tuning: str):
+    def __init__(self, seed: int, simd_width: int, round_up: bool, tuning: str, lock_step: bool = False):
         super().__init__("cpu")
         self.tuning = tuning
         self.seed = seed
         self.simd_width = self.reduce_width = simd_width
         self.round_up = round_up
+        self.lock_step = lock_step
         self.texts: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        chosen = (self.seed, self.simd_width, self.round_up, self.tuning)
-        return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r})".format(*chosen)
+        chosen = (self.seed, self.simd_width, self.round_up, self.tuning, self.lock_step)
+        return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r}, lock_step={})".format(*chosen)
 
     def threads_for(self, cost: float) -> int:
         """Threads of a search (`grind`), few and not a power of two: they must agree in whatever order they run."""
@@ -149,7 +150,8 @@ class CheckDevice(Device):
         if grid is not None:
             group = choose_group(tuple(grid))
         lengths = [x.size for x in arrays] + [int(np.prod(shape, dtype=np.int64)) for shape in outputs]
-        head = [self.seed, self.simd_width, self.round_up, groups is not None, *(groups or grid), *group, *lengths]
+        modes = [self.seed, self.simd_width, self.round_up, self.lock_step, groups is not None]
+        head = [*modes, *(groups or grid), *group, *lengths]
         message = b"".join([np.array(head, np.int64).tobytes(), *(x.tobytes() for x in arrays)])
         done = subprocess.run([program], input=message, capture_output=True)
         if done.returncode != 0:
@@ -169,13 +171,17 @@ def _report(name: str, status: int, stderr: str) -> str:
 
 
 @cache
-def get_check_device(seed: int = 0, simd_width: int = 32, round_up: bool = False, tuning: str = "metal") -> CheckDevice:
+def get_check_device(
+    seed: int = 0, simd_width: int = 32, round_up: bool = False, tuning: str = "metal", lock_step: bool = False
+) -> CheckDevice:
     """A device that runs the check build, made at first use and kept.
 
     seed: of the orders of groups and threads. simd_width: threads of a SIMD group. round_up: run the threads that fill
     up the last groups of a grid too, as CUDA does and Metal does not. tuning: whose launch shapes (metal, cuda, cpu).
+    lock_step: the threads of a SIMD group go together, one access of shared memory at a time; else each runs freely as
+    far as the next barrier or SIMD function.
     Raises `DeviceError` where there is no C++ compiler.
     """
     if find_compiler() is None:
         raise DeviceError("the check build needs a C++ compiler (looked for CXX, g++, c++, clang++)")
-    return CheckDevice(seed, simd_width, round_up, tuning)
+    return CheckDevice(seed, simd_width, round_up, tuning, lock_step)
