@@ -9,6 +9,7 @@ from .device import Device
 from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
+MAX_ABSORBED = 1 << 30  # the kernel counts them, and what is buffered, in one `int`
 
 
 @operation
@@ -44,6 +45,8 @@ def _step(device: Device, state, segments: list, shares, num_samples: int, num_i
     if not 0 <= index_bits <= MAX_INDEX_BITS:
         raise ValueError(f"index_bits must be in 0..{MAX_INDEX_BITS}, got {index_bits}")
     sizes = [product(x.shape) for x in segments]
+    if sum(sizes) >= MAX_ABSORBED:
+        raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
     runs = [x if n else state for x, n in zip(segments, sizes)]
     while len(runs) < 3:
         runs.append(state)

@@ -6,7 +6,9 @@
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" void __sanitizer_start_switch_fiber(void** saved, const void* bottom, size_t size);
 extern "C" void __sanitizer_finish_switch_fiber(void* saved, const void** old_bottom, size_t* old_size);
+extern "C" void __asan_unpoison_memory_region(const volatile void* start, size_t size);
 #else
+static void __asan_unpoison_memory_region(const volatile void*, size_t) {}
 static void __sanitizer_start_switch_fiber(void**, const void*, size_t) {}
 static void __sanitizer_finish_switch_fiber(void*, const void**, size_t*) {}
 #endif
@@ -215,6 +217,8 @@ static void run_group(const Thread* threads, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     Fiber& fiber = fibers[i];
     if (!fiber.stack) fiber.stack = static_cast<char*>(malloc(FIBER_STACK));
+    // The last function of the fiber before never returned: its red zones are still there.
+    __asan_unpoison_memory_region(fiber.stack, FIBER_STACK);
     fiber.position = threads[i];
     fiber.wait = READY;
     fiber.operand = fiber.simd_calls = fiber.arrays = 0;

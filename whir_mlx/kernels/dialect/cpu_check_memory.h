@@ -21,7 +21,22 @@ struct Memory {
   int64_t words;
   const uint32_t* input;
   Word* shadow;
+  // Of an array too large to be there: an input's words by a formula, an output's in pages made at their first use.
+  uint32_t modulus, salt;
+  Word** pages;
 };
+static const int64_t PAGE_WORDS = 1024;
+
+// Word `at` of an input that is not there.
+static inline uint32_t formula_word(const Memory& m, int64_t at) {
+  return (uint32_t(at) * 2654435761u + m.salt) % m.modulus;
+}
+static inline Word& word_at(const Memory& m, int64_t at) {
+  if (m.shadow) return m.shadow[at];
+  Word*& page = m.pages[at / PAGE_WORDS];
+  if (!page) page = new Word[PAGE_WORDS];
+  return page[at % PAGE_WORDS];
+}
 // Barriers passed by the group that runs. They order threadgroup memory alone (mem_flags::mem_threadgroup).
 static uint32_t barrier_epoch = 0;
 
@@ -31,11 +46,13 @@ struct Index {
   Site at;
   template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>
   CHECK_INLINE Index(T v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(int64_t(v)), at{file, line} {}
-  CHECK_INLINE Index(uint v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(v.get()), at{file, line} {}
+  CHECK_INLINE Index(uint v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(v.get_exact(Site{file, line})), at{file, line} {}
   // `scale` times this index and `k`, used in the same line.
   CHECK_INLINE Index times(int scale, int k) const {
     Index index = *this;
     index.value = index.value * scale + k;
+    // The other targets compute it with 32 bits.
+    if (index.value > 0xffffffffll) violation(at, "an index of 32 bits would wrap: %lld", (long long)index.value);
     return index;
   }
 };
@@ -66,8 +83,8 @@ static void lock_step_point();  // cpu_check_group.h
 static inline uint load_word(const Memory& m, int64_t offset, Index i) {
   if (m.space != INPUT) lock_step_point();
   int64_t at = check_bounds(m, offset, i, "reads");
-  if (m.space == INPUT) return uint(m.input[at]);
-  Word& word = m.shadow[at];
+  if (m.space == INPUT) return uint(m.input ? m.input[at] : formula_word(m, at));
+  Word& word = word_at(m, at);
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
   uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
   if (word.writer.by == NO_THREAD) violation(i.at, "reads %s[%lld] before anything was written there", m.name, (long long)at);
@@ -86,7 +103,7 @@ static inline void store_word(const Memory& m, int64_t offset, Index i, uint val
   lock_step_point();
   int64_t at = check_bounds(m, offset, i, "writes");
   if (!value.known) violation(i.at, "writes a word that was never set to %s[%lld]", m.name, (long long)at);
-  Word& word = m.shadow[at];
+  Word& word = word_at(m, at);
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
   uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
   if (word.writer.by != NO_THREAD && word.writer.by != me && word.writer.epoch == epoch) {

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DeviceError
-from ..device import Device
+from ..device import Device, refuse_large
+from ..operation import product
 from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, load, parse, read_header
 from .compiler import build_file, find_compiler
 from .cpu_source import dialect
@@ -143,24 +144,36 @@ class CheckDevice(Device):
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
     ):
         """As `Device.launch`, with groups of the size that a GPU would run. Raises `CheckError`."""
-        program, count_inputs = _program(name, self.texts.get(name), tuple(sorted((values or {}).items())))
         arrays = [np.ascontiguousarray(x, np.uint32) for x in (np.array(size, np.uint32), *inputs)]
+        lengths = [product(shape) for shape in outputs]
+        formulas = [(0, 0)] * (len(arrays) + len(outputs))
+        done = self.run(name, values, grid, groups, group, arrays, lengths, formulas, ())
+        words = np.frombuffer(done, np.uint32)
+        starts = np.cumsum([0, *lengths])
+        if len(words) != starts[-1]:
+            raise CheckError(f"kernel {name}: {len(words)} words came back, not {starts[-1]}")
+        return [words[a:b].reshape(shape).copy() for a, b, shape in zip(starts, starts[1:], outputs)]
+
+    def run(self, name, values, grid, groups, group, arrays, lengths, formulas, chosen) -> bytes:
+        """What the check program writes (see `cpu_check_entry.h`). arrays: the inputs, or what stands for them;
+        lengths: words of the outputs; formulas: (modulus, salt) of every buffer; chosen: groups that run, none for
+        all."""
+        refuse_large(name, arrays, lengths)
+        program, count_inputs = _program(name, self.texts.get(name), tuple(sorted((values or {}).items())))
         if len(arrays) != count_inputs:
             raise CheckError(f"kernel {name} declares {count_inputs} inputs, {len(arrays)} are given")
         if grid is not None:
             group = choose_group(tuple(grid))
-        lengths = [x.size for x in arrays] + [int(np.prod(shape, dtype=np.int64)) for shape in outputs]
         modes = [self.seed, self.simd_width, self.round_up, self.lock_step, groups is not None]
-        head = [*modes, *(groups or grid), *group, *lengths]
-        message = b"".join([np.array(head, np.int64).tobytes(), *(x.tobytes() for x in arrays)])
+        moduli, salts = zip(*formulas)
+        lengths = [*(x.size for x in arrays), *lengths]
+        head = [*modes, *(groups or grid), *group, len(chosen), *lengths, *moduli, *salts]
+        sent = [x.tobytes() for x, modulus in zip(arrays, moduli) if modulus == 0]
+        message = b"".join([np.array(head, np.int64).tobytes(), np.array(chosen, np.uint32).tobytes(), *sent])
         done = subprocess.run([program], input=message, capture_output=True)
         if done.returncode != 0:
             raise CheckError(_report(name, done.returncode, done.stderr.decode("utf-8", "replace")))
-        words = np.frombuffer(done.stdout, np.uint32)
-        starts = np.cumsum([0, *lengths[len(arrays) :]])
-        if len(words) != starts[-1]:
-            raise CheckError(f"kernel {name}: {len(words)} words came back, not {starts[-1]}")
-        return [words[a:b].reshape(shape).copy() for a, b, shape in zip(starts, starts[1:], outputs)]
+        return done.stdout
 
 
 def _report(name: str, status: int, stderr: str) -> str:
