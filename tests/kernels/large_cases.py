@@ -248,6 +248,7 @@ def large_cases() -> list[LargeCase]:
         cases.append(LargeCase(label, call, (StandIn((1 << log_input, width)),)))
     state = np.concatenate([np.arange(24), [3, 0]]).astype(np.uint32)
     cases.append(LargeCase("grind", partial(_grind, start=P - (3 << 15), tries=2), (state,)))
+    cases.append(LargeCase("simd_width", operation("simd_width"), ()))
     cases.append(
         LargeCase(
             "challenge",

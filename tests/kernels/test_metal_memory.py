@@ -7,11 +7,14 @@ Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand 
 groups of 32 (ext_sum_simd) or of 16 and 32 (challenge, tree_layers).
 """
 
+import re
+
 import pytest
 
 from tests.kernels.conftest import make_target
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.targets.cpu_check import CheckError, get_check_device
+from whir_mlx.kernels.quick_check import quick_check
+from whir_mlx.kernels.targets.cpu_check import CheckDevice, CheckError, get_check_device
 from whir_mlx.kernels.text import load
 from whir_mlx.selftest.answers import digest, known_answers
 from whir_mlx.selftest.cases import kernel_cases
@@ -43,6 +46,17 @@ def test_answers_do_not_depend_on_order(label, seed, width, lock_step):
     if label in ("ntt: 2^12 x 24, padded", "ntt: 2^14 x 1, padded") and seed > 3:
         pytest.skip("the longest transforms in one order, and one in lock-step, are enough")
     assert digest(CASES[label].run(device_of(seed, width, lock_step))) == known_answers()[label]
+
+
+@pytest.mark.parametrize("width", [8, 16, 64])
+def test_other_simd_groups_fail_the_quick_check(width):
+    """Before a process first uses a GPU, the probe tells the width, and the device is not used."""
+    make_target("check")
+    device = CheckDevice(0, 32, False, "metal")
+    device.real_simd_width = width
+    said = quick_check(device)
+    assert said is not None and re.search(f"SIMD groups have {width} threads|of a SIMD group of {width}", said)
+    assert quick_check(get_check_device()) is None
 
 
 @pytest.mark.parametrize("width", [8, 16])

@@ -26,6 +26,7 @@ typedef uint uniform_uint;
 #define thread_position_in_threadgroup make_uint3(threadIdx.x, threadIdx.y, threadIdx.z)
 #define threadgroup_position_in_grid make_uint3(blockIdx.x, blockIdx.y, blockIdx.z)
 #define threads_per_threadgroup make_uint3(blockDim.x, blockDim.y, blockDim.z)
+#define threads_per_simdgroup uint(warpSize)
 #define thread_index_in_simdgroup ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u)
 
 KERNEL_FUNCTION void wide_product(uint a, uint b, uint& low, uint& high) {

@@ -128,6 +128,8 @@ class CheckDevice(Device):
         self.tuning = tuning
         self.seed = seed
         self.simd_width = self.reduce_width = simd_width
+        # SIMD groups that run; the tests let it differ from what the wrappers take the device to have.
+        self.real_simd_width = simd_width
         self.round_up = round_up
         self.lock_step = lock_step
         self.texts: dict[str, str] = {}
@@ -164,7 +166,7 @@ class CheckDevice(Device):
             raise CheckError(f"kernel {name} declares {count_inputs} inputs, {len(arrays)} are given")
         if grid is not None:
             group = choose_group(tuple(grid))
-        modes = [self.seed, self.simd_width, self.round_up, self.lock_step, groups is not None]
+        modes = [self.seed, self.real_simd_width, self.round_up, self.lock_step, groups is not None]
         moduli, salts = zip(*formulas)
         lengths = [*(x.size for x in arrays), *lengths]
         head = [*modes, *(groups or grid), *group, len(chosen), *lengths, *moduli, *salts]

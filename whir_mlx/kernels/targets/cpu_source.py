@@ -13,6 +13,7 @@ _VALUES = {
     "threadgroup_position_in_grid": ("UniformPosition{group_x, y, z}",) * 2,
     "threads_per_threadgroup": ("UniformPosition{LANES, 1, 1}",) * 2,
     "thread_index_in_simdgroup": ("uint(lane_index{0})", "0"),
+    "threads_per_simdgroup": ("uint(uint32_t(LANES))", "LANES"),
 }
 # The macros that the vector and the single-thread dialect define differently.
 _MACROS_OF_A_BUILD = (
