@@ -184,6 +184,19 @@ FAULTS: dict[str, Fault] = {
     "a function that Metal lacks": Fault(
         "c++14", "field_arithmetic", "uint left = a[i];", "uint left = popcnt(a[i]);", "undeclared identifier 'popcnt'"
     ),
+    "write to an input, for Metal": Fault(
+        "c++14", "field_arithmetic", "out[i] = field_add", "a[i] = field_add", "not assignable|read-only|const"
+    ),
+    "an input as a thread's": Fault(
+        "c++14",
+        "field_arithmetic",
+        "uint left = a[i];",
+        "thread const uint* p = a; uint left = p[i];",
+        "cannot initialize",
+    ),
+    "a reserved word as a name": Fault(
+        "c++14", "field_arithmetic", "uint left = a[i];", "uint half = a[i]; uint left = half;", "cannot combine"
+    ),
     "wrong address space": Fault(
         "c++14", "field_arithmetic", "uint left = a[i];", "device uint* p = b; uint left = p[i];", "cannot initialize"
     ),

@@ -12,7 +12,14 @@ import pytest
 
 from tests.kernels.metal_clang import CLANG, on_all_cores
 from tests.kernels.metal_launches import Launch, base_name, collected, texts
-from tests.kernels.metal_limits import CACHED_INSTRUCTIONS, REGISTERS, launch_faults, machine_code, text_faults
+from tests.kernels.metal_limits import (
+    CACHED_INSTRUCTIONS,
+    GROUP_THREADS,
+    REGISTERS,
+    launch_faults,
+    machine_code,
+    text_faults,
+)
 from tests.kernels.metal_tables import (
     DOCUMENT,
     TABLES,
@@ -40,6 +47,14 @@ def test_launches_keep_the_limits():
     launches, _ = collected()
     assert {"S 2^27", "S 2^24 ary4", "S 2^24 w24"} <= {launch.label for launch in launches}
     assert sorted({fault for launch in launches for fault in launch_faults(launch)}) == []
+
+
+def test_groups_are_within_limits():
+    """As MLX is told: 256 threads a group, which every Apple GPU grants whatever the registers; at least one of each."""
+    for label, kernel in collected()[1]:
+        x, y, z = kernel.group
+        assert 1 <= x * y * z <= GROUP_THREADS, (label, kernel.group)
+        assert all(1 <= extent < 2**31 for extent in kernel.grid), (label, kernel.grid)
 
 
 def test_whole_groups_where_threads_work_together():
