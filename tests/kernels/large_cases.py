@@ -172,7 +172,14 @@ def large_cases() -> list[LargeCase]:
             (StandIn((2**28 - 4, 8)),),
             _by_row("compress", widen=4, arity=4),
         ),
-        LargeCase("compress_layers", operation("compress_layers"), (StandIn((2**27, 8)),)),
+        LargeCase(
+            "tree_layers", partial(operation("tree_layers"), levels=4, sponge=True), (StandIn((138_547_328, 15)),)
+        ),
+        LargeCase(
+            "tree_layers of nodes",
+            partial(operation("tree_layers"), levels=1, sponge=False),
+            (StandIn((2**27 - 2, 16)),),
+        ),
         LargeCase(
             "gather_rows of many",
             operation("gather_rows"),

@@ -201,7 +201,12 @@ MUTATIONS = {
         "(tile, 511)",
         r"tile\[511\], which has 511 words",
     ),
-    "tree_layers: no barrier": ("tree_layers", "    GROUP_BARRIER();", "", "race: reads digests|reads digests.* before"),
+    "tree_layers: no barrier": (
+        "tree_layers",
+        "    GROUP_BARRIER();",
+        "",
+        "race: reads digests|reads digests.* before",
+    ),
     "tree_layers: no guard": ("tree_layers", "node < uint(count), out", "node < uint(2 * count), out", "writes out"),
     "gather_rows: row too far": (
         "gather_rows",

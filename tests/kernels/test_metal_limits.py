@@ -50,7 +50,7 @@ def test_launches_keep_the_limits():
 
 
 def test_groups_are_within_limits():
-    """As MLX is told: at most 256 threads, which every Apple GPU grants whatever the registers; at least one of each."""
+    """As MLX is told: 256 threads at most, as every Apple GPU grants whatever the registers; one at least."""
     for label, kernel in collected()[1]:
         x, y, z = kernel.group
         assert 1 <= x * y * z <= GROUP_THREADS, (label, kernel.group)

@@ -64,6 +64,7 @@ _KERNELS = (
     ("montgomery", (("TO_MONTGOMERY", 0),), 0),
     ("montgomery", (("TO_MONTGOMERY", 1),), 0),
     ("field_arithmetic", (("OPERATION", 2),), 0),
+    ("simd_width", (), 0),
 )
 
 
