@@ -15,7 +15,7 @@ from tests.kernels.operation_cases import operation, words
 from tests.proving import commit
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.targets.cpu_check import CheckDevice, CheckError, get_check_device, sanitizers
-from whir_mlx.kernels.text import FOLDER
+from whir_mlx.kernels.text import FOLDER, dialect
 from whir_mlx.protocol.prover import open_proof, read_commitment
 
 
@@ -138,7 +138,7 @@ def test_both_lines_of_a_race_are_named():
 
 def test_every_word_of_the_dialect_is_here():
     def defined(*headers):
-        text = "".join((FOLDER / "dialect" / name).read_text(encoding="utf-8") for name in headers)
+        text = "".join(dialect(name) for name in headers)
         found = re.findall(r"^(?:#define|struct) (\w+)|^typedef .*?(\w+);|^[\w ]+?[&*]? (\w+)\(", text, re.MULTILINE)
         return {word for match in found for word in match if word}
 

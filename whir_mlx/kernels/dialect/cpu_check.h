@@ -110,11 +110,6 @@ UINT_ASSIGN(<<)
 #undef UINT_ASSIGN
 
 CHECK_INLINE uint mulhi(uint a, uint b) { return uint(uint32_t((uint64_t(a.get()) * b.get()) >> 32)); }
-CHECK_INLINE void wide_product(uint a, uint b, uint& low, uint& high) {
-  uint64_t product = uint64_t(a.get()) * b.get();
-  low = uint(uint32_t(product));
-  high = uint(uint32_t(product >> 32));
-}
 CHECK_INLINE uint select(uint a, uint b, bool c) { return c ? b : a; }
 CHECK_INLINE uint min(uint a, uint b) { return a < b ? a : b; }
 CHECK_INLINE int min(int a, int b) { return a < b ? a : b; }

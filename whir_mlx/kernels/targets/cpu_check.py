@@ -17,9 +17,8 @@ import numpy as np
 from ...errors import DeviceError
 from ..device import Device, refuse_large
 from ..operation import product
-from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, load, parse, read_header
+from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, dialect, load, parse, read_header
 from .compiler import build_file, find_compiler
-from .cpu_source import dialect
 from .gpu import choose_group
 
 __all__ = ["CheckDevice", "CheckError", "check_source", "get_check_device", "sanitizers"]

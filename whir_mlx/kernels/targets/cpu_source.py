@@ -3,7 +3,7 @@ one."""
 
 from __future__ import annotations
 
-from ..text import FOLDER, KernelText, defines
+from ..text import KernelText, defines, dialect
 
 _TYPES = {"uint3": "Position", "uint": "uint"}
 # Per thread position: its value for a vector of threads, and for one thread.
@@ -30,11 +30,6 @@ _MACROS_OF_A_BUILD = (
     "TARGET_HAS_SIXTEEN",
 )
 _UNIFORM = ("threadgroup_position_in_grid", "threads_per_threadgroup")
-
-
-def dialect(name: str) -> str:
-    """Text of one header of `dialect/`."""
-    return (FOLDER / "dialect" / name).read_text(encoding="utf-8")
 
 
 def _run_function(text: KernelText, vector: bool) -> str:
