@@ -127,10 +127,19 @@ def _added(launch, places):
 
 def _grind(device, state, *, start: int, tries: int):
     """The last window of a search that finds nothing before: candidates up to p."""
-    size = (1 << 16, 30, start, tries)
     return device.launch(
-        "grind", size, [state, np.zeros(1, np.uint32)], [(1,)], grid=(1 << 16, 1, 1), values={"WIDTH": 16}
+        "grind",
+        (1 << 16, 30, start, tries),
+        [state, np.zeros(1, np.uint32)],
+        [(1,)],
+        groups=(1 << 8, 1, 1),
+        group=(256, 1, 1),
+        values={"WIDTH": 16},
     )
+
+
+def _pack(device, *arrays):
+    return operation("pack")(device, list(arrays), [True, False, True])
 
 
 def large_cases() -> list[LargeCase]:
@@ -197,6 +206,7 @@ def large_cases() -> list[LargeCase]:
             partial(gather_paths, arity=2),
             (np.array([2**27 - 1, 0, 2**26], np.uint32), *(StandIn((2**27 >> k, 8)) for k in range(27))),
         ),
+        LargeCase("pack", _pack, (StandIn((2**30 + 7,)), StandIn((2**29 + 1,)), StandIn((2**29 - 9,)))),
         LargeCase("eq_table", operation("eq_table"), (StandIn((28, 4)),)),
         LargeCase("eq_outer", operation("eq_outer"), (StandIn((32767, 4)), StandIn((16384, 4), salt=3)), _outer),
         LargeCase(
