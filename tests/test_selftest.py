@@ -13,7 +13,7 @@ from whir_mlx.kernels import device as devices
 from whir_mlx.kernels.device import Device, get_device
 from whir_mlx.kernels.targets import gpu
 from whir_mlx.kernels.text import FOLDER
-from whir_mlx.selftest import machine_facts
+from whir_mlx.selftest import checks, machine_facts
 from whir_mlx.selftest import run as run_checks
 from whir_mlx.selftest.answers import digest, known_answers
 from whir_mlx.selftest.cases import kernel_cases
@@ -59,17 +59,17 @@ def test_proofs_are_known(label):
 
 def test_all_checks_pass_here():
     """On the CPU target where there is a compiler, else NumPy, which leaves the proof of 2^18 out and says so."""
-    checks = list(run_checks(host_device()))
-    assert [check for check in checks if check.ok is False] == []
-    assert len(checks) == len(known_answers()) + 1 and all(check.first_seconds > 0 for check in checks if check.ok)
-    assert all(check.ok or check.label == LARGE for check in checks)
+    found = list(run_checks(host_device()))
+    assert [check for check in found if check.ok is False] == []
+    assert len(found) == len(known_answers()) + 1 and all(check.first_seconds > 0 for check in found if check.ok)
+    assert all(check.ok or check.label == LARGE for check in found)
 
 
 def test_a_wrong_device_is_found_by_every_check():
-    checks = {check.label: check for check in run_checks(WrongDevice(), large=False)}
-    assert [label for label, check in checks.items() if check.ok is not False] == []
-    assert "not [" in checks["quick check"].fault
-    assert "1 of 4 words of result 0 are wrong, the first at 3" in checks["dot"].fault
+    found = {check.label: check for check in run_checks(WrongDevice(), large=False)}
+    assert [label for label, check in found.items() if check.ok is not False] == []
+    assert "not [" in found["quick check"].fault
+    assert "1 of 4 words of result 0 are wrong, the first at 3" in found["dot"].fault
 
 
 def test_facts():
@@ -147,9 +147,18 @@ def test_an_error_of_the_back_end_is_a_fault(stand_in):
 
 
 def test_command_tells_all():
-    text, _ = run("selftest", "--quick", "--device", host_device().name)
+    text, errors = run("selftest", "--quick", "--device", host_device().name)
+    assert errors.startswith("1. quick check: ") and errors.count(" s again") == len(known_answers())
     assert f"{len(known_answers())} of {len(known_answers())} checks right" in text
     assert "tree_layers" in text and "python" in text
+
+
+def test_kernels_to_compile_are_all_there_are():
+    """A GPU that compiles beforehand compiles each kernel file, and each specialisation once."""
+    lazy = Device("metal")
+    listed = checks._kernels(lazy)
+    assert {name for name, _, _ in listed} == {path.stem for path in FOLDER.glob("*.metal")}
+    assert len(set(listed)) == len(listed) and checks._kernels(Device("numpy")) == ()
 
 
 def test_command_as_json():

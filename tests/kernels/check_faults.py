@@ -37,6 +37,22 @@ SHUFFLE = (
 }
 """
 )
+# Word 0: the most that any thread raised it to. Word i: what thread i saw there after raising it to i + 1.
+SEEN = (
+    HEAD.replace("device uint* out", "device atomic_uint* out")
+    + """ uint3 thread_position_in_grid [[thread_position_in_grid]]) {
+  uint i = thread_position_in_grid.x;
+  ATOMIC_MAX_IF(true, out, i + 1);
+  uint seen = ATOMIC_READ(out);
+  ATOMIC_MAX_IF(i > uint(0), out + i, seen + uint(0 & size[0]));
+}
+"""
+)
+# The same with SIMD groups that shuffle three times before they look: what each saw tells which were ahead.
+OVERTAKING = SEEN.replace(
+    "  uint seen",
+    "  uint y = x[i];\n  for (int k = 0; k < 3; k++) y = simd_shuffle_xor(y, 1);\n  uint seen",
+)
 COPY = BY_GRID + "  if (i < size[0]) out[i] = x[i];\n}\n"
 
 # What is wrong, the text it is seeded in, what is replaced by what, and the words of the refusal.

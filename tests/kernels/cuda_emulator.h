@@ -11,6 +11,7 @@ struct uint3 {
 };
 static inline uint3 make_uint3(uint x, uint y, uint z) { return uint3{x, y, z}; }
 static uint3 threadIdx, blockIdx, blockDim;
+static const int warpSize = 32;
 
 #define __device__
 #define __global__ static

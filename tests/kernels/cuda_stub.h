@@ -14,6 +14,7 @@ struct uint3 {
 };
 __device__ uint3 make_uint3(uint, uint, uint);
 extern const __device__ uint3 threadIdx, blockIdx, blockDim;
+extern const __device__ int warpSize;
 __device__ void __syncthreads();
 __device__ uint __umulhi(uint, uint);
 __device__ uint __brev(uint);

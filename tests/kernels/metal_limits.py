@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tests.kernels.metal_clang import CLANG, HERE, OPENCL
 from tests.kernels.metal_launches import Launch
@@ -37,6 +38,7 @@ class Code:
     loop: int
 
 
+@lru_cache(maxsize=256)
 def machine_code(text: str) -> Code:
     """What clang's AMDGPU back-end makes of a generated text."""
     start = text.index("[[kernel]] void")

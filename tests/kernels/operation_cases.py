@@ -153,7 +153,7 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
     def challenge(device, state, *segments, **keywords):
         return operation("challenge")(device, state, list(segments), **keywords)
 
-    found = []
+    found = [Case("simd_width", operation("simd_width"), ())]
     for buffered, left in ((0, 0), (0, 3), (5, 0), (7, 0)):
         state = challenge_state(rng, buffered, left)
         call = partial(challenge, num_samples=9, num_indices=20, index_bits=13, num_after=4)

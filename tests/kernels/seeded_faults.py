@@ -2,7 +2,8 @@
 
 A fault is a text, an edit, the check that catches it and the words in which it does. The checks are those that the
 package's kernels pass: `check` runs the text on the check build, at the inputs of a self-test case (bounds, races,
-barriers, shuffles, unset words, ranges); `answer` does too, and compares with the known answer; `c++14`, `c++17` and
+barriers, shuffles, unset words, ranges); `answer` does too, and compares with the known answer; `large` runs it on
+arrays of gigabytes that are not there (large_cases.py, at the case of that label); `c++14`, `c++17` and
 `spaces` are clang's parses; `rules` is the allow-list over its syntax tree; `limits` are Apple's.
 """
 
@@ -11,11 +12,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from tests.kernels.large_cases import large_cases, run_large
 from tests.kernels.metal_clang import complaints
 from tests.kernels.metal_launches import base_name, collected, texts
 from tests.kernels.metal_limits import CACHED_INSTRUCTIONS, launch_faults, machine_code, text_faults
 from tests.kernels.metal_rules import broken_rules
 from whir_mlx.kernels.targets.cpu_check import CheckDevice, CheckError
+from whir_mlx.kernels.targets.cpu_sparse import SparseDevice
 from whir_mlx.kernels.text import FOLDER, expand_includes
 from whir_mlx.selftest.answers import digest, known_answers
 from whir_mlx.selftest.cases import kernel_cases
@@ -118,6 +121,29 @@ FAULTS: dict[str, Fault] = {
         "ext_arithmetic: ext_mul",
     ),
     "write to an input": Fault("check", "montgomery", "  out[i] = field", "  x[i] = field", "not in the dialect"),
+    # Right as long as arrays are small.
+    "an index product in 32 bits": Fault(
+        "large",
+        "hash_rows",
+        "rows, i * width,",
+        "rows, (i * (4 * width)) >> 2,",
+        r"hash_rows.metal:\d+: an index of 32 bits wrapped: \d+ stands for \d+|of 32 bits wrapped",
+        "hash_rows",
+    ),
+    "a signed index product": Fault(
+        "large",
+        "gather_rows",
+        "int(indices[q]) * width]",
+        "int(indices[q]) * (4 * width) / 4]",
+        "signed integer overflow",
+        "gather_rows of many",
+    ),
+    "bytes counted in 32 bits": Fault(
+        "large", "montgomery", "out[i] = field", "out[(i << 2) / 4] = field", "of 32 bits wrapped", "montgomery"
+    ),
+    "a row number in 16 bits": Fault(
+        "large", "add_scaled", "lane_index i = thread", "lane_index i = 65535 & thread", "last word|race", "add_scaled"
+    ),
     # Right as a program, wrong as mathematics.
     "wrong round constant": Fault(
         "answer", "poseidon2", "constants[(r) * T + i]", "constants[(r) * T + 0]", "wrong answer"
@@ -157,6 +183,19 @@ FAULTS: dict[str, Fault] = {
     ),
     "a function that Metal lacks": Fault(
         "c++14", "field_arithmetic", "uint left = a[i];", "uint left = popcnt(a[i]);", "undeclared identifier 'popcnt'"
+    ),
+    "write to an input, for Metal": Fault(
+        "c++14", "field_arithmetic", "out[i] = field_add", "a[i] = field_add", "not assignable|read-only|const"
+    ),
+    "an input as a thread's": Fault(
+        "c++14",
+        "field_arithmetic",
+        "uint left = a[i];",
+        "thread const uint* p = a; uint left = p[i];",
+        "cannot initialize",
+    ),
+    "a reserved word as a name": Fault(
+        "c++14", "field_arithmetic", "uint left = a[i];", "uint half = a[i]; uint left = half;", "cannot combine"
     ),
     "wrong address space": Fault(
         "c++14", "field_arithmetic", "uint left = a[i];", "device uint* p = b; uint left = p[i];", "cannot initialize"
@@ -361,6 +400,8 @@ def found(fault: Fault) -> str:
     """What the fault's check says of it; empty where it sees nothing."""
     if fault.check in ("check", "answer"):
         return _run(fault)
+    if fault.check == "large":
+        return _run_large(fault)
     text = _edited(_generated(fault.kernel), fault)
     if fault.check in ("c++14", "c++17", "spaces"):
         return complaints(text, fault.check)
@@ -402,6 +443,16 @@ def _run(fault: Fault) -> str:
     except CheckError as error:
         return str(error)
     return "" if digest(results) == known_answers()[case.label] else "wrong answer"
+
+
+def _run_large(fault: Fault) -> str:
+    case = next(case for case in large_cases() if case.label == fault.case)
+    source = (FOLDER / f"{fault.kernel}.metal").read_text(encoding="utf-8")
+    text = _edited(expand_includes(source, set()), fault)
+    try:
+        return run_large(case, SparseDevice(texts={fault.kernel: text}))
+    except CheckError as error:
+        return str(error)
 
 
 def matches(fault: Fault) -> bool:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.helpers import load_proof
-from tests.kernels.check_faults import COPY, EXCHANGE, FAULTS, SANITIZED, SHUFFLE
+from tests.kernels.check_faults import COPY, EXCHANGE, FAULTS, OVERTAKING, SANITIZED, SEEN, SHUFFLE
 from tests.kernels.conftest import make_target
 from tests.kernels.operation_cases import operation, words
 from tests.proving import commit
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.targets.cpu_check import CheckDevice, CheckError, get_check_device, sanitizers
-from whir_mlx.kernels.text import FOLDER
+from whir_mlx.kernels.text import FOLDER, dialect
 from whir_mlx.protocol.prover import open_proof, read_commitment
 
 
@@ -24,18 +24,20 @@ def compiler():
     make_target("check")  # skips where there is no compiler
 
 
-def device(name: str, text: str, *, round_up: bool = False, seed: int = 0) -> CheckDevice:
+def device(
+    name: str, text: str, *, round_up: bool = False, seed: int = 0, lock_step: bool = False, width: int = 32
+) -> CheckDevice:
     """A check device that runs `text` in place of the kernel `name`."""
-    made = CheckDevice(seed, 32, round_up, "metal")
+    made = CheckDevice(seed, width, round_up, "metal", lock_step)
     made.texts[name] = text
     return made
 
 
-def probe(text: str, *, count: int = 128, group: int = 64, round_up: bool = False, seed: int = 0) -> np.ndarray:
+def probe(text: str, *, count: int = 128, group: int = 64, **options) -> np.ndarray:
     """Run a small text on x = 0, 1, ...: by groups where it uses them, else by grid. `out` has as many words."""
     grouped = "threadgroup_position_in_grid" in text
     shape = {"groups": (count // group, 1, 1), "group": (group, 1, 1)} if grouped else {"grid": (count, 1, 1)}
-    runner = device("probe", text, round_up=round_up, seed=seed)
+    runner = device("probe", text, **options)
     return runner.launch("probe", (count,), [np.arange(count, dtype=np.uint32)], [(count,)], **shape)[0]
 
 
@@ -49,19 +51,47 @@ def refused(message: str):
     return pytest.raises(CheckError, match=message)
 
 
+@pytest.mark.parametrize("lock_step", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_sound_texts_run(seed):
+def test_sound_texts_run(seed, lock_step):
     x = np.arange(128, dtype=np.uint32)
-    assert np.array_equal(probe(COPY, seed=seed), x)
-    assert np.array_equal(probe(EXCHANGE, seed=seed), (x & 64) + (x + 2) % 64)
-    assert np.array_equal(probe(SHUFFLE, seed=seed), x)
+    options = {"seed": seed, "lock_step": lock_step}
+    assert np.array_equal(probe(COPY, **options), x)
+    assert np.array_equal(probe(EXCHANGE, **options), (x & 64) + (x + 2) % 64)
+    assert np.array_equal(probe(SHUFFLE, **options), x)
 
 
+@pytest.mark.parametrize("lock_step", [False, True])
 @pytest.mark.parametrize("fault", FAULTS)
-def test_seeded_fault(fault):
+def test_seeded_fault(fault, lock_step):
     text, old, new, message = FAULTS[fault]
     with refused(message):
-        probe(replace(text, old, new))
+        probe(replace(text, old, new), lock_step=lock_step)
+
+
+@pytest.mark.parametrize("width", [8, 32])
+def test_lock_step_is_lock_step(width):
+    """Every thread raises the first word, then reads it: in lock-step it sees what its whole SIMD group wrote."""
+    own = np.arange(256) // width * width + width  # the largest number that a thread of the group writes
+    together = probe(SEEN, count=256, lock_step=True, width=width)
+    freely = probe(SEEN, count=256, lock_step=False, width=width)
+    # Word 0 is that which all raise; word i is what thread i saw, one more thread's own number at least.
+    assert together[0] == freely[0] == 256
+    assert (together[1:] >= own[1:]).all() and not (freely[1:] >= own[1:]).all()
+
+
+def test_what_only_lock_step_allows_is_refused_in_both():
+    """Lanes that hand a word over without a barrier: right where they go together, and a race by Metal's rules."""
+    text = replace(EXCHANGE, "x[i];\n  GROUP_BARRIER();", "x[i];")
+    for lock_step in (False, True):
+        with refused(r"race: (reads|writes) tile|before anything"):
+            probe(text, lock_step=lock_step)
+
+
+def test_simd_groups_run_apart():
+    """Free SIMD groups overtake each other between barriers, by whole SIMD functions; seeds give different orders."""
+    orders = {tuple(probe(OVERTAKING, seed=seed)) for seed in range(6)}
+    assert len(orders) > 1
 
 
 @pytest.mark.skipif(not sanitizers(), reason="AddressSanitizer and UBSan are not installed")
@@ -108,7 +138,7 @@ def test_both_lines_of_a_race_are_named():
 
 def test_every_word_of_the_dialect_is_here():
     def defined(*headers):
-        text = "".join((FOLDER / "dialect" / name).read_text(encoding="utf-8") for name in headers)
+        text = "".join(dialect(name) for name in headers)
         found = re.findall(r"^(?:#define|struct) (\w+)|^typedef .*?(\w+);|^[\w ]+?[&*]? (\w+)\(", text, re.MULTILINE)
         return {word for match in found for word in match if word}
 
@@ -171,7 +201,12 @@ MUTATIONS = {
         "(tile, 511)",
         r"tile\[511\], which has 511 words",
     ),
-    "tree_layers: no barrier": ("tree_layers", "    GROUP_BARRIER();", "", "race: reads digests|reads digests.* before"),
+    "tree_layers: no barrier": (
+        "tree_layers",
+        "    GROUP_BARRIER();",
+        "",
+        "race: reads digests|reads digests.* before",
+    ),
     "tree_layers: no guard": ("tree_layers", "node < uint(count), out", "node < uint(2 * count), out", "writes out"),
     "gather_rows: row too far": (
         "gather_rows",

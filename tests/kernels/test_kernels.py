@@ -164,6 +164,14 @@ def test_around_every_switch(target, group):
 
 
 @pytest.mark.skipif(not cpu.available(), reason="no C++ compiler is installed")
+@pytest.mark.parametrize("group", GROUPS)
+def test_around_every_switch_in_lock_step(group):
+    # All threads of a SIMD group go together from access to access; `target` runs each as far as it can.
+    together = get_check_device(seed=8, lock_step=True)
+    assert [line for case, want in group_cases(group) for line in differences(together, case, want)] == []
+
+
+@pytest.mark.skipif(not cpu.available(), reason="no C++ compiler is installed")
 def test_transcript_in_narrow_simd_groups():
     # The challenger takes SIMD groups of 16 or 32; 32 are checked above.
     narrow = get_check_device(simd_width=16)

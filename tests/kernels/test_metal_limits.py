@@ -5,7 +5,6 @@ and whir_mlx/kernels/estimates.py.
 """
 
 import re
-from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
@@ -13,23 +12,28 @@ import pytest
 
 from tests.kernels.metal_clang import CLANG, on_all_cores
 from tests.kernels.metal_launches import Launch, base_name, collected, texts
-from tests.kernels.metal_limits import CACHED_INSTRUCTIONS, REGISTERS, launch_faults, machine_code, text_faults
+from tests.kernels.metal_limits import (
+    CACHED_INSTRUCTIONS,
+    GROUP_THREADS,
+    REGISTERS,
+    launch_faults,
+    machine_code,
+    text_faults,
+)
+from tests.kernels.metal_tables import (
+    DOCUMENT,
+    TABLES,
+    clang_version,
+    proof_milliseconds,
+    specialised_texts,
+    table_in,
+)
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.dispatch_limits import DISPATCH_PERMUTATIONS, dispatch_windows
 from whir_mlx.kernels.estimates import CHIPS, kernel_seconds, thread_cycles
 from whir_mlx.kernels.targets.cpu_check import get_check_device
 from whir_mlx.kernels.targets.gpu import GpuDevice
 from whir_mlx.kernels.text import FOLDER
-
-
-def proof_milliseconds(label: str, chip: str, *, floor: bool = False) -> float:
-    """Paper estimate of one of `PROOFS`: its launches, command buffers of 40 at 20 us each, and one round trip."""
-    launches = [launch for launch in collected()[0] if launch.label == label]
-    seconds = sum(
-        kernel_seconds(CHIPS[chip], x.name, x.size, dict(x.values), x.threads, x.words, floor=floor, expected=True)
-        for x in launches
-    )
-    return 1000 * (seconds + len(launches) / 40 * 20e-6 + 120e-6)
 
 
 def test_texts_keep_the_limits():
@@ -43,6 +47,14 @@ def test_launches_keep_the_limits():
     launches, _ = collected()
     assert {"S 2^27", "S 2^24 ary4", "S 2^24 w24"} <= {launch.label for launch in launches}
     assert sorted({fault for launch in launches for fault in launch_faults(launch)}) == []
+
+
+def test_groups_are_within_limits():
+    """As MLX is told: 256 threads at most, as every Apple GPU grants whatever the registers; one at least."""
+    for label, kernel in collected()[1]:
+        x, y, z = kernel.group
+        assert 1 <= x * y * z <= GROUP_THREADS, (label, kernel.group)
+        assert all(1 <= extent < 2**31 for extent in kernel.grid), (label, kernel.grid)
 
 
 def test_whole_groups_where_threads_work_together():
@@ -85,11 +97,7 @@ def test_registers_and_instructions():
     The transform's one loop holds radix 2, 4, 8 and 16; a group runs through one of them at a time, the largest of some
     1,300 instructions, so twice the cache is allowed there.
     """
-    chosen = {}
-    for name, text in texts().items():
-        chosen.setdefault(
-            (base_name(name), tuple(sorted(re.findall(r"^#define ([A-Z]+) (\d+)$", text, re.MULTILINE)))), text
-        )
+    chosen = specialised_texts()
     for (name, _), code in zip(chosen, on_all_cores(machine_code, chosen.values())):
         assert code.spilled == 0 and code.registers <= REGISTERS, (name, code)
         assert 0 < code.instructions and code.loop <= (2 if name == "ntt" else 1) * CACHED_INSTRUCTIONS, (name, code)
@@ -161,33 +169,19 @@ def test_split_launches_give_the_same(name, monkeypatch):
         assert np.array_equal(a, b)
 
 
-# The table of docs/metal.md
+# The tables of docs/metal.md
 
 
-def estimates_table() -> str:
-    """Markdown: estimated milliseconds by proof and chip, aim and (in brackets) floor."""
-    lines = ["| proof | launches | " + " | ".join(CHIPS) + " |", "|---|---|" + "---|" * len(CHIPS)]
-    for label in ("2^20", "S 2^22", "S 2^24"):
-        count = sum(launch.label == label for launch in collected()[0])
-        cells = [f"{proof_milliseconds(label, c):.0f} ({proof_milliseconds(label, c, floor=True):.0f})" for c in CHIPS]
-        lines.append(f"| {label} | {count} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def kernels_table(label: str = "S 2^22") -> str:
-    """Markdown: launches and estimated milliseconds by kernel of one proof."""
-    spent: dict[str, list] = defaultdict(lambda: [0, *[0.0] * len(CHIPS)])
-    for x in collected()[0]:
-        if x.label == label:
-            spent[x.name][0] += 1
-            for i, chip in enumerate(CHIPS.values()):
-                spent[x.name][i + 1] += 1000 * kernel_seconds(
-                    chip, x.name, x.size, dict(x.values), x.threads, x.words, expected=True
-                )
-    lines = ["| kernel | launches | " + " | ".join(CHIPS) + " |", "|---|---|" + "---|" * len(CHIPS)]
-    for name, (count, *times) in sorted(spent.items(), key=lambda item: -item[1][1]):
-        lines.append(f"| {name} | {count} | " + " | ".join(f"{t:.2f}" for t in times) + " |")
-    return "\n".join(lines) + "\n"
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_the_document_are_current(name):
+    """Else: `python -m tests.kernels.metal_tables`."""
+    table = table_in(DOCUMENT.read_text(encoding="utf-8"), name)
+    if name == "code":
+        if CLANG is None:
+            pytest.skip("no clang that knows AMD GPUs is installed")
+        if clang_version() not in table:
+            pytest.skip(f"the table is another clang's, not {clang_version()}'s")
+    assert table == TABLES[name]()
 
 
 def test_limits_bite():
@@ -199,7 +193,3 @@ def test_limits_bite():
     )
     slow = Launch("", "poseidon2", (1 << 22,), (("WIDTH", 16),), 1 << 22, 1024, 1 << 26)
     assert len(launch_faults(slow)) == 2
-
-
-if __name__ == "__main__":
-    print(estimates_table(), kernels_table(), sep="\n")

@@ -1,24 +1,27 @@
 """Every kernel under Metal's memory model: known answers, whatever the order of threads.
 
 The cases of the self-test run on the check build with Metal's launch shapes and its race detector, under several orders
-of groups and threads and several SIMD widths.
+of groups and threads and several SIMD widths, the threads of a SIMD group running freely or in lock-step.
 
 Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand words over by lane number know only
 groups of 32 (ext_sum_simd) or of 16 and 32 (challenge, tree_layers).
 """
 
+import re
+
 import pytest
 
 from tests.kernels.conftest import make_target
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.targets.cpu_check import CheckError, get_check_device
+from whir_mlx.kernels.quick_check import quick_check
+from whir_mlx.kernels.targets.cpu_check import CheckDevice, CheckError, get_check_device
 from whir_mlx.kernels.text import load
 from whir_mlx.selftest.answers import digest, known_answers
 from whir_mlx.selftest.cases import kernel_cases
 
 CASES = {case.label: case for case in kernel_cases()}
-# (seed of the orders, SIMD width). 8 and 64 are wider and narrower than any Apple GPU's.
-ORDERS = ((2, 32), (3, 32), (4, 64), (5, 8))
+# (seed of the orders, SIMD width, lock-step). 8 and 64 are narrower and wider than any Apple GPU's.
+ORDERS = ((2, 32, False), (3, 32, True), (4, 64, False), (5, 8, False), (6, 64, True), (7, 8, True))
 NEEDS_32 = ("ext_sum",)
 
 
@@ -30,19 +33,30 @@ def runs_at(label: str, width: int) -> bool:
     )
 
 
-def device_of(seed: int, width: int) -> Device:
+def device_of(seed: int, width: int, lock_step: bool = False) -> Device:
     make_target("check")
-    return get_check_device(seed=seed, simd_width=width)
+    return get_check_device(seed=seed, simd_width=width, lock_step=lock_step)
 
 
-@pytest.mark.parametrize(("seed", "width"), ORDERS)
+@pytest.mark.parametrize(("seed", "width", "lock_step"), ORDERS)
 @pytest.mark.parametrize("label", CASES)
-def test_answers_do_not_depend_on_order(label, seed, width):
+def test_answers_do_not_depend_on_order(label, seed, width, lock_step):
     if not runs_at(label, width):
         pytest.skip("this kernel counts on SIMD groups of 32")
-    if label == "ntt: 2^14 x 1, padded" and seed > 2:
-        pytest.skip("three passes in one order are enough")
-    assert digest(CASES[label].run(device_of(seed, width))) == known_answers()[label]
+    if label in ("ntt: 2^12 x 24, padded", "ntt: 2^14 x 1, padded") and seed > 3:
+        pytest.skip("the longest transforms in one order, and one in lock-step, are enough")
+    assert digest(CASES[label].run(device_of(seed, width, lock_step))) == known_answers()[label]
+
+
+@pytest.mark.parametrize("width", [8, 16, 64])
+def test_other_simd_groups_fail_the_quick_check(width):
+    """Before a process first uses a GPU, the probe tells the width, and the device is not used."""
+    make_target("check")
+    device = CheckDevice(0, 32, False, "metal")
+    device.real_simd_width = width
+    said = quick_check(device)
+    assert said is not None and re.search(f"SIMD groups have {width} threads|of a SIMD group of {width}", said)
+    assert quick_check(get_check_device()) is None
 
 
 @pytest.mark.parametrize("width", [8, 16])

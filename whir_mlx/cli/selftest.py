@@ -13,6 +13,7 @@ from whir_mlx.cli.options import device_option
 from whir_mlx.errors import DeviceError
 from whir_mlx.hardware import describe, size_text
 from whir_mlx.kernels.device import Device, get_device
+from whir_mlx.kernels.targets.build_progress import watch_builds
 from whir_mlx.selftest import Check, machine_facts, run
 
 __all__ = ["selftest"]
@@ -55,12 +56,21 @@ def selftest(device: str, quick: bool, as_json: bool) -> None:
 
 
 def _run(device: Device, *, large: bool) -> list[Check]:
+    """All checks; what is done is told on the standard error, by a line a check where that is no terminal."""
     console = Console(stderr=True)
     checks = []
     with console.status("the first run of a kernel compiles it") as status:
-        for check in run(device, large=large):
-            checks.append(check)
-            status.update(f"{len(checks)} checks, last: {check.label}")
+
+        def built(done: int, total: int) -> None:
+            status.update(f"compiling kernels: {done} of {total} done")
+
+        with watch_builds(built):
+            for check in run(device, large=large):
+                checks.append(check)
+                last = f"{check.label}: {check.first_seconds:.2f} s, {check.again_seconds:.2f} s again"
+                status.update(f"{len(checks)} checks, last: {last}")
+                if not console.is_terminal:
+                    click.echo(f"{len(checks)}. {last}", err=True)
     return checks
 
 

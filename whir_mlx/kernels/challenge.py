@@ -9,6 +9,7 @@ from .device import Device
 from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
+MAX_ABSORBED = 1 << 30  # the kernel counts them, and what is buffered, in one `int`
 
 
 @operation
@@ -60,6 +61,8 @@ def challenge_shares(device: Device, state, before, shares, after: list, *, num_
 def _step(device: Device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after: int):
     check_shape("state", state.shape, ndim=1, last=26)
     sizes = [product(x.shape) for x in segments]
+    if sum(sizes) >= MAX_ABSORBED:
+        raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
     runs = [x if n else state for x, n in zip(segments, sizes)]
     while len(runs) < 3:
         runs.append(state)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cache, lru_cache
+from math import prod
 
 import numpy as np
 
@@ -108,6 +109,17 @@ class Device:
         raise NotImplementedError
 
 
+MAX_WORDS = (1 << 31) - 1
+"""Words of the largest array that a kernel may be given: texts index with 32 bits, some of them signed."""
+
+
+def refuse_large(name: str, inputs, lengths) -> None:
+    """Raises ValueError for an array of 2^31 words (8 GiB) and more. lengths: words of the outputs of kernel `name`."""
+    for words in (*(x.size for x in inputs), *lengths):
+        if words > MAX_WORDS:
+            raise ValueError(f"an array of a kernel must have fewer than 2^31 words, got {words} for {name}")
+
+
 class CpuDevice(Device):
     """The CPU target (module `targets.cpu`). `lanes`: threads a vector, one of `compiler.vector_builds()` or 1 (0:
     the widest)."""
@@ -131,6 +143,7 @@ class CpuDevice(Device):
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
     ):
         arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]
+        refuse_large(name, arrays, [prod(shape) for shape in outputs])
         return cpu.run(
             name,
             arrays,

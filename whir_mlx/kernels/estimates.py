@@ -120,6 +120,7 @@ _CYCLES = {
     "query_high": lambda size, values, expected: 4 * _PRODUCT,
     "query_low": lambda size, values, expected: 0.0,
     "query_weights": lambda size, values, expected: size[1] * _EXT_PRODUCT + size[2] * _SCALED,
+    "simd_width": lambda size, values, expected: 0.0,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
     "sumcheck_fold_round": lambda size, values, expected: 6 * size[1] * _EXT_PRODUCT,
     "tree_layers": lambda size, values, expected: (-(-size[1] // 8) + size[3]) * _COOPERATIVE_PERMUTATION,

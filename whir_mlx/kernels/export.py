@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from .targets.gpu import GROUP_THREADS
-from .text import _KERNEL, FOLDER, defines, expand_includes, load
+from .text import _KERNEL, FOLDER, defines, dialect, expand_includes, load
 
 __all__ = ["SPECIALISATIONS", "TABLE", "export_kernels", "standalone_text"]
 
@@ -48,12 +48,11 @@ def standalone_text(name: str, values: dict[str, int]) -> str:
     source = _source(name)
     match = _KERNEL.search(source)
     head = expand_includes(source[: match.start()], set())
-    dialect = (FOLDER / "dialect" / "metal.h").read_text(encoding="utf-8")
     kernel = f"kernel void {_function(name, values)}({match.group(2)}) {{{source[match.end() :]}"
     return (
         "#include <metal_stdlib>\nusing namespace metal;\n"
         "#ifndef METAL_FUNC\n#define METAL_FUNC inline __attribute__((__always_inline__))\n#endif\n\n"
-        f"{dialect}\n{defines(dict(sorted(values.items())))}{head}{kernel.rstrip()}\n"
+        f"{dialect('metal.h')}\n{defines(dict(sorted(values.items())))}{head}{kernel.rstrip()}\n"
     )
 
 

@@ -13,6 +13,7 @@ from .field_arithmetic import field_mul
 from .montgomery import from_montgomery, to_montgomery
 from .ntt import TILE_WORDS, ntt
 from .poseidon2 import poseidon2
+from .simd_width import simd_width
 
 __all__ = ["quick_check"]
 
@@ -63,14 +64,16 @@ _KERNELS = (
     ("montgomery", (("TO_MONTGOMERY", 0),), 0),
     ("montgomery", (("TO_MONTGOMERY", 1),), 0),
     ("field_arithmetic", (("OPERATION", 2),), 0),
+    ("simd_width", (), 0),
 )
 
 
 def quick_check(device: Device) -> str | None:
     """None where `device` gives the known answers, else what it got wrong, in one sentence.
 
-    A permutation of 0..15, a transform of 1..8 (with its barriers), a product, and the parent of two zero digests, in
-    one evaluation; with the first compilations some tenths of a second. Errors of the back-end are answers too.
+    A permutation of 0..15, a transform of 1..8 (with its barriers), a product, the parent of two zero digests, and the
+    device's SIMD groups, in one evaluation; with the first compilations some tenths of a second. Errors of the back-end
+    are answers too.
     """
     try:
         device.prepare(_KERNELS)
@@ -88,11 +91,23 @@ def quick_check(device: Device) -> str | None:
             ),
         }
         answers = {name: (from_montgomery(device, x), expected) for name, (x, expected) in found.items()}
-        device.evaluate(*(x for x, _ in answers.values()))
+        probe = simd_width(device)
+        device.evaluate(*(x for x, _ in answers.values()), *probe)
         for name, (x, expected) in answers.items():
             got = device.numpy(x).reshape(-1).tolist()
             if got != list(expected):
                 return f"{name} came out as {got[:4]}..., not {list(expected[:4])}..."
+        return _simd_fault(device, *(device.numpy(x) for x in probe))
     except (RuntimeError, ValueError, TypeError) as error:
         return f"{type(error).__name__}: {str(error)[:500]}"
+
+
+def _simd_fault(device: Device, widths: np.ndarray, lanes: np.ndarray, partners: np.ndarray) -> str | None:
+    """What is wrong with the SIMD groups, by the answers of the probe."""
+    wanted = device.simd_width
+    width = (int(widths[0]) + wanted) % (1 << 32)
+    if widths.any():
+        return f"SIMD groups have {width} threads, and the kernels are written for {wanted}"
+    if lanes.any() or partners.any():
+        return f"SIMD groups are not runs of {wanted} consecutive threads, as the kernels take them to be"
     return None

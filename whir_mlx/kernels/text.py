@@ -89,6 +89,11 @@ def expand_includes(text: str, seen: set[str]) -> str:
     return _INCLUDE.sub(put_in, text)
 
 
+def dialect(name: str) -> str:
+    """One header of `dialect/` with its includes put in."""
+    return expand_includes(read_header(f"dialect/{name}"), set())
+
+
 @cache
 def load(name: str) -> KernelText:
     """Read and take apart `<name>.metal`. Raises `ValueError` where the file does not hold exactly one kernel of that

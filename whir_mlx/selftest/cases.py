@@ -89,6 +89,7 @@ def kernel_cases() -> Iterator[Case]:
             f"ext_arithmetic: {name}", _operation(name, "ext_arithmetic"), (_words(4, 300, 4), _words(5, 300, 4))
         )
     yield Case("ext_arithmetic: ext_inverse", _operation("ext_inverse", "ext_arithmetic"), (_words(4, 300, 4),))
+    yield Case("simd_width", _operation("simd_width"), ())
     yield from _hashes()
     yield from _transforms()
     yield from _tables()

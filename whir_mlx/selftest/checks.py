@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from whir_mlx.errors import WhirError
 from whir_mlx.kernels import device as devices
 from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.export import SPECIALISATIONS
 from whir_mlx.kernels.quick_check import quick_check
+from whir_mlx.kernels.text import FOLDER
 from whir_mlx.selftest.answers import digest, known_answers
 from whir_mlx.selftest.cases import Case, kernel_cases
 from whir_mlx.selftest.proofs import LARGE, PROOFS, make_pcs, prove, tables_of
@@ -34,7 +37,12 @@ class Check:
 
 
 def run(device: Device, *, large: bool = True) -> Iterator[Check]:
-    """All checks on `device`, one after the other. large: with the proof of 2^18."""
+    """All checks on `device`, one after the other. large: with the proof of 2^18.
+
+    Every kernel is compiled once: beforehand and side by side where the target can, else when a check first runs it.
+    """
+    with suppress(*_ERRORS):  # the check that needs the kernel will tell
+        device.prepare(_kernels(device))
     yield _timed("quick check", lambda: quick_check(device))
     for case in kernel_cases():
         yield _timed(case.label, lambda case=case: _kernel_fault(device, case))
@@ -45,6 +53,17 @@ def run(device: Device, *, large: bool = True) -> Iterator[Check]:
             yield Check(label, None, fault="NumPy would take minutes")
         else:
             yield _timed(label, lambda label=label: _proof_fault(device, label))
+
+
+def _kernels(device: Device) -> tuple:
+    """Kernels as `Device.prepare` takes them: all that the package specialises for GPUs; elsewhere the first use of a
+    kernel builds it, for vectors that its launch chooses."""
+    if not device.lazy:
+        return ()
+    names = sorted(path.stem for path in FOLDER.glob("*.metal"))
+    return tuple(
+        (name, tuple(sorted(values.items())), 0) for name in names for values in SPECIALISATIONS.get(name, ({},))
+    )
 
 
 def _timed(label: str, check: Callable[[], str | None]) -> Check:

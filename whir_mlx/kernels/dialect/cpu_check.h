@@ -1,5 +1,6 @@
-// Check build of the CPU target, part 2: the words of the kernel dialect. A `uint` knows whether it was ever set; shifts,
-// ranges of lazy sums and uses of unset words are checked. Included after cpu_check_thread.h.
+// Check build of the CPU target, part 2: the words of the kernel dialect. A `uint` knows whether it was ever set, and what
+// its sums, products and shifts would be with 64 bits; shifts, ranges of lazy sums, uses of unset words, and indices that
+// wrapped at 2^32 are checked. Included after cpu_check_thread.h.
 #define kernel
 #define device
 #define constant
@@ -17,9 +18,12 @@
 struct uint {
   uint32_t word;
   bool known;
-  CHECK_INLINE uint() : word(0xdeadbeefu), known(false) {}
+  uint64_t exact;  // modulo 2^64; what was masked or loaded is exact by itself, and field arithmetic has no use for it
+  CHECK_INLINE uint() : word(0xdeadbeefu), known(false), exact(word) {}
+  // A negative number is no word: as an index it would have wrapped.
   template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>
-  CHECK_INLINE uint(T value) : word(uint32_t(value)), known(true) {}
+  CHECK_INLINE uint(T value) : word(uint32_t(value)), known(true), exact(uint64_t(value)) {}
+  CHECK_INLINE uint(uint32_t w, uint64_t e) : word(w), known(true), exact(e) {}
   uint(const uint&) = default;
   uint& operator=(const uint&) & = default;  // not to what reading an input gave
   // The value, for use; copying an unset word is no use of it.
@@ -27,8 +31,13 @@ struct uint {
     if (!known) violation(Site{nullptr, 0}, "uses a word that was never set");
     return word;
   }
-  CHECK_INLINE operator uint32_t() const { return get(); }
-  CHECK_INLINE uint operator-() const { return uint(0u - get()); }
+  // The value as an index or a count.
+  CHECK_INLINE uint32_t get_exact(Site at) const {
+    if (exact != get()) violation(at, "an index of 32 bits wrapped: %u stands for %lld", word, (long long)exact);
+    return word;
+  }
+  CHECK_INLINE operator uint32_t() const { return get_exact(Site{nullptr, 0}); }
+  CHECK_INLINE uint operator-() const { return uint(0u - get(), 0 - exact); }
   CHECK_INLINE uint operator~() const { return uint(~get()); }
   CHECK_INLINE bool operator!() const { return get() == 0; }
 };
@@ -46,28 +55,47 @@ CHECK_INLINE uint32_t shift_count(uint32_t count) {
   return count;
 }
 
-#define UINT_OPERATOR(op, result, wrap) \
-  CHECK_INLINE result operator op(uint a, uint b) { return result(a.get() op wrap(b.get())); } \
-  CHECK_INLINE result operator op(uint a, int32_t b) { return result(a.get() op wrap(uint32_t(b))); } \
-  CHECK_INLINE result operator op(uint a, uint32_t b) { return result(a.get() op wrap(b)); } \
-  CHECK_INLINE result operator op(int32_t a, uint b) { return result(uint32_t(a) op wrap(b.get())); } \
-  CHECK_INLINE result operator op(uint32_t a, uint b) { return result(a op wrap(b.get())); }
-UINT_OPERATOR(+, uint, )
-UINT_OPERATOR(-, uint, )
-UINT_OPERATOR(*, uint, )
-UINT_OPERATOR(/, uint, )
-UINT_OPERATOR(%, uint, )
-UINT_OPERATOR(&, uint, )
-UINT_OPERATOR(|, uint, )
-UINT_OPERATOR(^, uint, )
-UINT_OPERATOR(>>, uint, shift_count)
-UINT_OPERATOR(<<, uint, shift_count)
-UINT_OPERATOR(<, bool, )
-UINT_OPERATOR(<=, bool, )
-UINT_OPERATOR(>, bool, )
-UINT_OPERATOR(>=, bool, )
-UINT_OPERATOR(==, bool, )
-UINT_OPERATOR(!=, bool, )
+CHECK_INLINE uint64_t exact_add(uint64_t a, uint64_t b, uint32_t) { return a + b; }
+CHECK_INLINE uint64_t exact_sub(uint64_t a, uint64_t b, uint32_t) { return a - b; }
+CHECK_INLINE uint64_t exact_mul(uint64_t a, uint64_t b, uint32_t) { return a * b; }
+CHECK_INLINE uint64_t exact_div(uint64_t a, uint64_t b, uint32_t) { return a / b; }
+CHECK_INLINE uint64_t exact_shl(uint64_t a, uint64_t b, uint32_t) { return a << (b & 31); }
+CHECK_INLINE uint64_t exact_shr(uint64_t a, uint64_t b, uint32_t) { return a >> (b & 31); }
+// Masks and remainders wrap on purpose.
+CHECK_INLINE uint64_t exact_word(uint64_t, uint64_t, uint32_t result) { return result; }
+
+#define UINT_OPERATOR(op, wrap, exactly) \
+  CHECK_INLINE uint operator op(uint a, uint b) { \
+    uint32_t result = a.get() op wrap(b.get()); \
+    return uint(result, exactly(a.exact, b.exact, result)); \
+  } \
+  CHECK_INLINE uint operator op(uint a, int32_t b) { return a op uint(b); } \
+  CHECK_INLINE uint operator op(uint a, uint32_t b) { return a op uint(b); } \
+  CHECK_INLINE uint operator op(int32_t a, uint b) { return uint(a) op b; } \
+  CHECK_INLINE uint operator op(uint32_t a, uint b) { return uint(a) op b; }
+UINT_OPERATOR(+, , exact_add)
+UINT_OPERATOR(-, , exact_sub)
+UINT_OPERATOR(*, , exact_mul)
+UINT_OPERATOR(/, , exact_div)
+UINT_OPERATOR(%, , exact_word)
+UINT_OPERATOR(&, , exact_word)
+UINT_OPERATOR(|, , exact_word)
+UINT_OPERATOR(^, , exact_word)
+UINT_OPERATOR(>>, shift_count, exact_shr)
+UINT_OPERATOR(<<, shift_count, exact_shl)
+#define UINT_COMPARISON(op) \
+  CHECK_INLINE bool operator op(uint a, uint b) { return a.get() op b.get(); } \
+  CHECK_INLINE bool operator op(uint a, int32_t b) { return a.get() op uint32_t(b); } \
+  CHECK_INLINE bool operator op(uint a, uint32_t b) { return a.get() op b; } \
+  CHECK_INLINE bool operator op(int32_t a, uint b) { return uint32_t(a) op b.get(); } \
+  CHECK_INLINE bool operator op(uint32_t a, uint b) { return a op b.get(); }
+UINT_COMPARISON(<)
+UINT_COMPARISON(<=)
+UINT_COMPARISON(>)
+UINT_COMPARISON(>=)
+UINT_COMPARISON(==)
+UINT_COMPARISON(!=)
+#undef UINT_COMPARISON
 #undef UINT_OPERATOR
 #define UINT_ASSIGN(op) \
   CHECK_INLINE uint& operator op##=(uint& a, uint b) { return a = a op b; }
@@ -82,11 +110,6 @@ UINT_ASSIGN(<<)
 #undef UINT_ASSIGN
 
 CHECK_INLINE uint mulhi(uint a, uint b) { return uint(uint32_t((uint64_t(a.get()) * b.get()) >> 32)); }
-CHECK_INLINE void wide_product(uint a, uint b, uint& low, uint& high) {
-  uint64_t product = uint64_t(a.get()) * b.get();
-  low = uint(uint32_t(product));
-  high = uint(uint32_t(product >> 32));
-}
 CHECK_INLINE uint select(uint a, uint b, bool c) { return c ? b : a; }
 CHECK_INLINE uint min(uint a, uint b) { return a < b ? a : b; }
 CHECK_INLINE int min(int a, int b) { return a < b ? a : b; }

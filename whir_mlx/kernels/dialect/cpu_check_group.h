@@ -1,10 +1,14 @@
 // Check build of the CPU target, part 4: groups. The threads of a group are fibers that run one at a time, in an order drawn
-// anew from the seed after every barrier or SIMD function; these work anywhere in a text. Threads that part there (some at a
-// barrier, others at another or at the end) are reported.
+// from the seed; barriers and SIMD functions work anywhere in a text. Threads that part there (some at a barrier, others at
+// another or at the end) are reported. Two ways to run a SIMD group:
+//   free      each thread runs as far as the next barrier or SIMD function, and a SIMD group may leave the others behind;
+//   lock-step all threads of a SIMD group go together, one access of memory that threads share at a time.
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" void __sanitizer_start_switch_fiber(void** saved, const void* bottom, size_t size);
 extern "C" void __sanitizer_finish_switch_fiber(void* saved, const void** old_bottom, size_t* old_size);
+extern "C" void __asan_unpoison_memory_region(const volatile void* start, size_t size);
 #else
+static void __asan_unpoison_memory_region(const volatile void*, size_t) {}
 static void __sanitizer_start_switch_fiber(void**, const void*, size_t) {}
 static void __sanitizer_finish_switch_fiber(void*, const void**, size_t*) {}
 #endif
@@ -77,26 +81,39 @@ static bool together(const Fiber& a, const Fiber& b) {
   return a.wait == b.wait && a.site.line == b.site.line && (a.site.file == b.site.file || !strcmp(a.site.file, b.site.file));
 }
 
-// Every fiber waits or has finished: let those go on that have met. False where all have finished.
-static bool release() {
-  bool released = false;
-  for (uint32_t start = 0; start < group_threads; start += shape.simd_width) {
-    uint32_t end = start + shape.simd_width < group_threads ? start + shape.simd_width : group_threads;
-    const Fiber* first = nullptr;
-    for (uint32_t i = start; i < end; i++) {
-      if (fibers[i].wait == AT_SIMD) first = &fibers[i];
-    }
-    if (!first) continue;
-    for (uint32_t i = start; i < end; i++) {
-      if (!together(*first, fibers[i])) report_parting(*first, fibers[i], "SIMD group");
-      if (first->operand != fibers[i].operand) {
-        violation(first->site, "simd_shuffle_xor with masks %u and %u in one SIMD group", first->operand, fibers[i].operand);
-      }
-    }
-    for (uint32_t i = start; i < end; i++) fibers[i].wait = READY;
-    released = true;
+static uint32_t simd_end(uint32_t start) {
+  return start + shape.simd_width < group_threads ? start + shape.simd_width : group_threads;
+}
+
+// The threads of the SIMD group from `start` on that can run, into `ready`; their number.
+static uint32_t ready_threads(uint32_t start, uint32_t* ready) {
+  uint32_t count = 0, end = simd_end(start);
+  for (uint32_t i = start; i < end; i++) {
+    if (fibers[i].wait == READY) ready[count++] = i;
   }
-  if (released) return true;
+  return count;
+}
+
+// No thread of the SIMD group from `start` on can run: let it go on where all have met at a SIMD function.
+static bool release_simd_group(uint32_t start) {
+  uint32_t end = simd_end(start);
+  const Fiber* first = nullptr;
+  for (uint32_t i = start; i < end; i++) {
+    if (fibers[i].wait == AT_SIMD) first = &fibers[i];
+  }
+  if (!first) return false;
+  for (uint32_t i = start; i < end; i++) {
+    if (!together(*first, fibers[i])) report_parting(*first, fibers[i], "SIMD group");
+    if (first->operand != fibers[i].operand) {
+      violation(first->site, "simd_shuffle_xor with masks %u and %u in one SIMD group", first->operand, fibers[i].operand);
+    }
+  }
+  for (uint32_t i = start; i < end; i++) fibers[i].wait = READY;
+  return true;
+}
+
+// Every fiber waits at a barrier or has finished: let them go on if they have met. False where all have finished.
+static bool release_barrier() {
   const Fiber* first = nullptr;
   for (uint32_t i = 0; i < group_threads; i++) {
     if (fibers[i].wait == AT_BARRIER) first = &fibers[i];
@@ -108,6 +125,38 @@ static bool release() {
   for (uint32_t i = 0; i < group_threads; i++) fibers[i].wait = READY;
   barrier_epoch++;
   return true;
+}
+
+// Run all fibers to their ends.
+static void run_fibers() {
+  static uint32_t running_groups[MAX_GROUP], ready[MAX_GROUP];
+  do {
+    uint32_t count = 0;
+    for (uint32_t start = 0; start < group_threads; start += shape.simd_width) running_groups[count++] = start;
+    uint32_t k = 0, steps = 0;
+    while (count > 0) {
+      // A SIMD group goes on for a while, sometimes past several SIMD functions, before another has its turn.
+      if (steps == 0 || k >= count) {
+        k = uint32_t(random_word() % count);
+        steps = 1 + uint32_t(random_word() % (shape.lock_step ? 8 : 256));
+      }
+      uint32_t start = running_groups[k], threads = ready_threads(start, ready);
+      steps--;
+      if (threads == 0) {
+        if (!release_simd_group(start)) running_groups[k] = running_groups[--count];
+      } else if (shape.lock_step) {
+        permute(ready, threads);
+        for (uint32_t i = 0; i < threads; i++) switch_to(&fibers[ready[i]]);
+      } else {
+        switch_to(&fibers[ready[random_word() % threads]]);
+      }
+    }
+  } while (release_barrier());
+}
+
+// In lock-step, a thread stops before each access of memory that others may touch, until its SIMD group is there too.
+static void lock_step_point() {
+  if (shape.lock_step) wait_here(READY, Site{nullptr, 0});
 }
 
 static void group_barrier(Site site) { wait_here(AT_BARRIER, site); }
@@ -165,10 +214,11 @@ static void run_group(const Thread* threads, uint32_t count) {
   group_threads = count;
   group_array_count = 0;
   barrier_epoch = 0;
-  uint32_t* order = new uint32_t[count];
   for (uint32_t i = 0; i < count; i++) {
     Fiber& fiber = fibers[i];
     if (!fiber.stack) fiber.stack = static_cast<char*>(malloc(FIBER_STACK));
+    // The last function of the fiber before never returned: its red zones are still there.
+    __asan_unpoison_memory_region(fiber.stack, FIBER_STACK);
     fiber.position = threads[i];
     fiber.wait = READY;
     fiber.operand = fiber.simd_calls = fiber.arrays = 0;
@@ -180,14 +230,6 @@ static void run_group(const Thread* threads, uint32_t count) {
     // AddressSanitizer would clear what it knows of this stack at every switch to it.
     fiber.context.uc_stack.ss_sp = nullptr;
   }
-  do {
-    uint32_t ready = 0;
-    for (uint32_t i = 0; i < count; i++) {
-      if (fibers[i].wait == READY) order[ready++] = i;
-    }
-    permute(order, ready);
-    for (uint32_t i = 0; i < ready; i++) switch_to(&fibers[order[i]]);
-  } while (release());
+  run_fibers();
   for (uint32_t i = 0; i < group_array_count; i++) delete[] group_arrays[i].shadow;
-  delete[] order;
 }

@@ -21,7 +21,22 @@ struct Memory {
   int64_t words;
   const uint32_t* input;
   Word* shadow;
+  // Of an array too large to be there: an input's words by a formula, an output's in pages made at their first use.
+  uint32_t modulus, salt;
+  Word** pages;
 };
+static const int64_t PAGE_WORDS = 1024;
+
+// Word `at` of an input that is not there.
+static inline uint32_t formula_word(const Memory& m, int64_t at) {
+  return (uint32_t(at) * 2654435761u + m.salt) % m.modulus;
+}
+static inline Word& word_at(const Memory& m, int64_t at) {
+  if (m.shadow) return m.shadow[at];
+  Word*& page = m.pages[at / PAGE_WORDS];
+  if (!page) page = new Word[PAGE_WORDS];
+  return page[at % PAGE_WORDS];
+}
 // Barriers passed by the group that runs. They order threadgroup memory alone (mem_flags::mem_threadgroup).
 static uint32_t barrier_epoch = 0;
 
@@ -31,11 +46,13 @@ struct Index {
   Site at;
   template <typename T, typename = typename std::enable_if<std::is_integral<T>::value>::type>
   CHECK_INLINE Index(T v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(int64_t(v)), at{file, line} {}
-  CHECK_INLINE Index(uint v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(v.get()), at{file, line} {}
+  CHECK_INLINE Index(uint v, const char* file = __builtin_FILE(), int line = __builtin_LINE()) : value(v.get_exact(Site{file, line})), at{file, line} {}
   // `scale` times this index and `k`, used in the same line.
   CHECK_INLINE Index times(int scale, int k) const {
     Index index = *this;
     index.value = index.value * scale + k;
+    // The other targets compute it with 32 bits.
+    if (index.value > 0xffffffffll) violation(at, "an index of 32 bits would wrap: %lld", (long long)index.value);
     return index;
   }
 };
@@ -61,10 +78,13 @@ __attribute__((noinline, cold)) static void race(const Memory& m, int64_t at, Si
             m.space == OUTPUT ? " (none orders device memory)" : "");
 }
 
+static void lock_step_point();  // cpu_check_group.h
+
 static inline uint load_word(const Memory& m, int64_t offset, Index i) {
+  if (m.space != INPUT) lock_step_point();
   int64_t at = check_bounds(m, offset, i, "reads");
-  if (m.space == INPUT) return uint(m.input[at]);
-  Word& word = m.shadow[at];
+  if (m.space == INPUT) return uint(m.input ? m.input[at] : formula_word(m, at));
+  Word& word = word_at(m, at);
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
   uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
   if (word.writer.by == NO_THREAD) violation(i.at, "reads %s[%lld] before anything was written there", m.name, (long long)at);
@@ -80,9 +100,10 @@ static inline uint load_word(const Memory& m, int64_t offset, Index i) {
 }
 
 static inline void store_word(const Memory& m, int64_t offset, Index i, uint value) {
+  lock_step_point();
   int64_t at = check_bounds(m, offset, i, "writes");
   if (!value.known) violation(i.at, "writes a word that was never set to %s[%lld]", m.name, (long long)at);
-  Word& word = m.shadow[at];
+  Word& word = word_at(m, at);
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
   uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
   if (word.writer.by != NO_THREAD && word.writer.by != me && word.writer.epoch == epoch) {
@@ -132,16 +153,18 @@ struct AtomicBuffer {
   AtomicBuffer operator+(Index n) const { return AtomicBuffer(memory, offset + n.value); }
 };
 static void atomic_max(AtomicBuffer atomic, uint value, Site site) {
+  lock_step_point();
   Word& word = atomic.memory->shadow[check_bounds(*atomic.memory, atomic.offset, Index(0, site.file, site.line), "raises")];
   if (!value.known) violation(site, "raises %s to a word that was never set", atomic.memory->name);
   if (value.word > word.value) word.value = value.word;
 }
 // Relaxed order lets a thread read an older value than the last, if it saw none newer itself. Where threads run from start
-// to end (no cooperation), half of the reads do so.
+// to end (no cooperation, no lock-step), half of the reads do so.
 static uint atomic_read(AtomicBuffer atomic, Site site) {
+  lock_step_point();
   static uint32_t reader = NO_THREAD, seen = 0;
   Word& word = atomic.memory->shadow[check_bounds(*atomic.memory, atomic.offset, Index(0, site.file, site.line), "reads")];
-  if (shape.cooperative || atomic.memory->words > 1) return uint(word.value);
+  if (shape.cooperative || shape.lock_step || atomic.memory->words > 1) return uint(word.value);
   if (reader != current.number) seen = 0;
   reader = current.number;
   if (random_word() & 1) seen = word.value;

@@ -38,6 +38,7 @@ struct LaunchShape {
   bool grouped;            // the grid was given in groups
   bool cooperative;        // groups run together (barriers, SIMD functions)
   bool round_up;           // run the threads that fill the last groups, as CUDA does
+  bool lock_step;          // the threads of a SIMD group go together (cpu_check_group.h)
   uint32_t simd_width;
   uint64_t seed;
 };

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DeviceError
-from ..device import Device
-from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, load, parse, read_header
+from ..device import Device, refuse_large
+from ..operation import product
+from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, dialect, load, parse, read_header
 from .compiler import build_file, find_compiler
-from .cpu_source import dialect
 from .gpu import choose_group
 
 __all__ = ["CheckDevice", "CheckError", "check_source", "get_check_device", "sanitizers"]
@@ -122,17 +122,20 @@ class CheckDevice(Device):
     `texts` may hold texts to run in place of the package's, by kernel name: the tests seed faults with it.
     """
 
-    def __init__(self, seed: int, simd_width: int, round_up: bool, tuning: str):
+    def __init__(self, seed: int, simd_width: int, round_up: bool, tuning: str, lock_step: bool = False):
         super().__init__("cpu")
         self.tuning = tuning
         self.seed = seed
         self.simd_width = self.reduce_width = simd_width
+        # SIMD groups that run; the tests let it differ from what the wrappers take the device to have.
+        self.real_simd_width = simd_width
         self.round_up = round_up
+        self.lock_step = lock_step
         self.texts: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        chosen = (self.seed, self.simd_width, self.round_up, self.tuning)
-        return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r})".format(*chosen)
+        chosen = (self.seed, self.simd_width, self.round_up, self.tuning, self.lock_step)
+        return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r}, lock_step={})".format(*chosen)
 
     def threads_for(self, cost: float) -> int:
         """Threads of a search (`grind`), few and not a power of two: they must agree in whatever order they run."""
@@ -142,23 +145,36 @@ class CheckDevice(Device):
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
     ):
         """As `Device.launch`, with groups of the size that a GPU would run. Raises `CheckError`."""
-        program, count_inputs = _program(name, self.texts.get(name), tuple(sorted((values or {}).items())))
         arrays = [np.ascontiguousarray(x, np.uint32) for x in (np.array(size, np.uint32), *inputs)]
+        lengths = [product(shape) for shape in outputs]
+        formulas = [(0, 0)] * (len(arrays) + len(outputs))
+        done = self.run(name, values, grid, groups, group, arrays, lengths, formulas, ())
+        words = np.frombuffer(done, np.uint32)
+        starts = np.cumsum([0, *lengths])
+        if len(words) != starts[-1]:
+            raise CheckError(f"kernel {name}: {len(words)} words came back, not {starts[-1]}")
+        return [words[a:b].reshape(shape).copy() for a, b, shape in zip(starts, starts[1:], outputs)]
+
+    def run(self, name, values, grid, groups, group, arrays, lengths, formulas, chosen) -> bytes:
+        """What the check program writes (see `cpu_check_entry.h`). arrays: the inputs, or what stands for them;
+        lengths: words of the outputs; formulas: (modulus, salt) of every buffer; chosen: groups that run, none for
+        all."""
+        refuse_large(name, arrays, lengths)
+        program, count_inputs = _program(name, self.texts.get(name), tuple(sorted((values or {}).items())))
         if len(arrays) != count_inputs:
             raise CheckError(f"kernel {name} declares {count_inputs} inputs, {len(arrays)} are given")
         if grid is not None:
             group = choose_group(tuple(grid))
-        lengths = [x.size for x in arrays] + [int(np.prod(shape, dtype=np.int64)) for shape in outputs]
-        head = [self.seed, self.simd_width, self.round_up, groups is not None, *(groups or grid), *group, *lengths]
-        message = b"".join([np.array(head, np.int64).tobytes(), *(x.tobytes() for x in arrays)])
+        modes = [self.seed, self.real_simd_width, self.round_up, self.lock_step, groups is not None]
+        moduli, salts = zip(*formulas)
+        lengths = [*(x.size for x in arrays), *lengths]
+        head = [*modes, *(groups or grid), *group, len(chosen), *lengths, *moduli, *salts]
+        sent = [x.tobytes() for x, modulus in zip(arrays, moduli) if modulus == 0]
+        message = b"".join([np.array(head, np.int64).tobytes(), np.array(chosen, np.uint32).tobytes(), *sent])
         done = subprocess.run([program], input=message, capture_output=True)
         if done.returncode != 0:
             raise CheckError(_report(name, done.returncode, done.stderr.decode("utf-8", "replace")))
-        words = np.frombuffer(done.stdout, np.uint32)
-        starts = np.cumsum([0, *lengths[len(arrays) :]])
-        if len(words) != starts[-1]:
-            raise CheckError(f"kernel {name}: {len(words)} words came back, not {starts[-1]}")
-        return [words[a:b].reshape(shape).copy() for a, b, shape in zip(starts, starts[1:], outputs)]
+        return done.stdout
 
 
 def _report(name: str, status: int, stderr: str) -> str:
@@ -169,13 +185,17 @@ def _report(name: str, status: int, stderr: str) -> str:
 
 
 @cache
-def get_check_device(seed: int = 0, simd_width: int = 32, round_up: bool = False, tuning: str = "metal") -> CheckDevice:
+def get_check_device(
+    seed: int = 0, simd_width: int = 32, round_up: bool = False, tuning: str = "metal", lock_step: bool = False
+) -> CheckDevice:
     """A device that runs the check build, made at first use and kept.
 
     seed: of the orders of groups and threads. simd_width: threads of a SIMD group. round_up: run the threads that fill
     up the last groups of a grid too, as CUDA does and Metal does not. tuning: whose launch shapes (metal, cuda, cpu).
+    lock_step: the threads of a SIMD group go together, one access of shared memory at a time; else each runs freely as
+    far as the next barrier or SIMD function.
     Raises `DeviceError` where there is no C++ compiler.
     """
     if find_compiler() is None:
         raise DeviceError("the check build needs a C++ compiler (looked for CXX, g++, c++, clang++)")
-    return CheckDevice(seed, simd_width, round_up, tuning)
+    return CheckDevice(seed, simd_width, round_up, tuning, lock_step)

@@ -3,7 +3,7 @@ one."""
 
 from __future__ import annotations
 
-from ..text import FOLDER, KernelText, defines
+from ..text import KernelText, defines, dialect
 
 _TYPES = {"uint3": "Position", "uint": "uint"}
 # Per thread position: its value for a vector of threads, and for one thread.
@@ -13,6 +13,7 @@ _VALUES = {
     "threadgroup_position_in_grid": ("UniformPosition{group_x, y, z}",) * 2,
     "threads_per_threadgroup": ("UniformPosition{LANES, 1, 1}",) * 2,
     "thread_index_in_simdgroup": ("uint(lane_index{0})", "0"),
+    "threads_per_simdgroup": ("uint(uint32_t(LANES))", "LANES"),
 }
 # The macros that the vector and the single-thread dialect define differently.
 _MACROS_OF_A_BUILD = (
@@ -29,11 +30,6 @@ _MACROS_OF_A_BUILD = (
     "TARGET_HAS_SIXTEEN",
 )
 _UNIFORM = ("threadgroup_position_in_grid", "threads_per_threadgroup")
-
-
-def dialect(name: str) -> str:
-    """Text of one header of `dialect/`."""
-    return (FOLDER / "dialect" / name).read_text(encoding="utf-8")
 
 
 def _run_function(text: KernelText, vector: bool) -> str:

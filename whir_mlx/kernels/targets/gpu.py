@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from ...errors import DeviceError
-from ..device import Device
+from ..device import Device, refuse_large
 from ..operation import product
 from ..text import load
 from .host_memory import keep_on_host
@@ -97,16 +97,12 @@ class GpuDevice(Device):
     ):
         """Add `<name>.metal` to the graph; arguments as in `Device.launch`.
 
-        Raises `ValueError` for outputs of 2^31 words and more, and for grids that CUDA cannot start.
+        Raises `ValueError` for arrays of 2^31 words and more, and for grids that CUDA cannot start.
         """
         import mlx.core as mx
 
-        for shape in outputs:
-            # MLX ends the process at an axis of 2^31, and kernels index with 32 bits.
-            if product(shape) >= 1 << 31:
-                raise ValueError(
-                    f"an array of a GPU must have fewer than 2^31 words, got shape {tuple(shape)} for {name}"
-                )
+        # MLX itself would end the process at an axis of 2^31.
+        refuse_large(name, inputs, [product(shape) for shape in outputs])
         arrays = [_size_array(tuple(size))]
         for x in inputs:
             x = self.asarray(x)

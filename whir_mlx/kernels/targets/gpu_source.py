@@ -12,7 +12,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 
-from ..text import FOLDER, defines, load
+from ..text import defines, dialect, load
 
 # Arrays of fewer elements than this arrive in Metal's `constant` address space, larger ones in `device`.
 METAL_CONSTANT_BELOW = 8
@@ -36,8 +36,7 @@ def gpu_source(target: str, name: str, values: tuple[tuple[str, int], ...], form
     forms: how the inputs arrive (`input_forms`); it changes the text that MLX generates, so it belongs to the name.
     """
     text = load(name)
-    dialect = (FOLDER / "dialect" / f"{target}.h").read_text(encoding="utf-8")
-    header = f"{dialect}{defines(dict(values))}{text.header}"
+    header = f"{dialect(f'{target}.h')}{defines(dict(values))}{text.header}"
     digest = hashlib.sha256("\0".join([target, header, text.body, forms]).encode()).hexdigest()[:16]
     return GpuSource(f"{name}_{digest}", header, text.body, text.inputs, text.outputs)
 
