@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import DeviceError
 from .targets import cpu
+from .tuning import tuning_for
 
 __all__ = ["Device", "get_device"]
 
@@ -28,8 +29,8 @@ class Device:
     def __init__(self, name: str):
         self.name = name
         self.lazy = name in ("metal", "cuda")
-        # Whose launch shapes the wrappers take; the check build of the CPU target takes a GPU's.
-        self.tuning = name
+        # The launch shapes that the wrappers take; the check build of the CPU target takes a GPU's.
+        self.tuning = tuning_for(name)
         # Threads of a SIMD group, as far as a kernel that works by SIMD groups must know.
         self.simd_width = 32
         # Threads whose sums one kernel adds up by itself (REDUCE_WIDTH of the dialect).
@@ -120,8 +121,8 @@ class CpuDevice(Device):
         cpu.prepare(kernels, self.vector_lanes)
 
     def threads_for(self, cost: float) -> int:
-        """Pool threads that a launch of `cost` nanoseconds is worth: waking a sleeping worker takes some 50 us."""
-        return self.threads if cost > 50_000 else 1
+        """Pool threads that a launch of `cost` nanoseconds is worth."""
+        return self.threads if cost > self.tuning.wake_nanoseconds else 1
 
     def launch(
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0

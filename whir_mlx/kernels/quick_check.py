@@ -11,7 +11,7 @@ from .compress import compress
 from .device import Device
 from .field_arithmetic import field_mul
 from .montgomery import from_montgomery, to_montgomery
-from .ntt import TILE_WORDS, ntt
+from .ntt import ntt
 from .poseidon2 import poseidon2
 
 __all__ = ["quick_check"]
@@ -59,7 +59,6 @@ _FACTORS, _PRODUCT = (123456789, 987654321), 6500116
 _KERNELS = (
     ("poseidon2", (("WIDTH", 16),), 0),
     ("compress", (("WIDTH", 16),), 0),
-    ("ntt", (("TILE_WORDS", TILE_WORDS), ("WIDE", 1)), 0),
     ("montgomery", (("TO_MONTGOMERY", 0),), 0),
     ("montgomery", (("TO_MONTGOMERY", 1),), 0),
     ("field_arithmetic", (("OPERATION", 2),), 0),
@@ -73,7 +72,7 @@ def quick_check(device: Device) -> str | None:
     one evaluation; with the first compilations some tenths of a second. Errors of the back-end are answers too.
     """
     try:
-        device.prepare(_KERNELS)
+        device.prepare((*_KERNELS, ("ntt", (("TILE_WORDS", device.tuning.tile_words), ("WIDE", 1)), 0)))
         words = [
             to_montgomery(device, device.asarray(np.array(x, np.uint32)))
             for x in (range(16), range(1, 9), *zip(_FACTORS))

@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import DeviceError
 from ..device import Device
 from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, load, parse, read_header
+from ..tuning import check_tuning
 from .compiler import build_file, find_compiler
 from .cpu_source import dialect
 from .gpu import choose_group
@@ -124,14 +125,14 @@ class CheckDevice(Device):
 
     def __init__(self, seed: int, simd_width: int, round_up: bool, tuning: str):
         super().__init__("cpu")
-        self.tuning = tuning
+        self.tuning = check_tuning(tuning)
         self.seed = seed
         self.simd_width = self.reduce_width = simd_width
         self.round_up = round_up
         self.texts: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        chosen = (self.seed, self.simd_width, self.round_up, self.tuning)
+        chosen = (self.seed, self.simd_width, self.round_up, self.tuning.target)
         return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r})".format(*chosen)
 
     def threads_for(self, cost: float) -> int:
@@ -147,7 +148,7 @@ class CheckDevice(Device):
         if len(arrays) != count_inputs:
             raise CheckError(f"kernel {name} declares {count_inputs} inputs, {len(arrays)} are given")
         if grid is not None:
-            group = choose_group(tuple(grid))
+            group = choose_group(tuple(grid), self.tuning.group_threads)
         lengths = [x.size for x in arrays] + [int(np.prod(shape, dtype=np.int64)) for shape in outputs]
         head = [self.seed, self.simd_width, self.round_up, groups is not None, *(groups or grid), *group, *lengths]
         message = b"".join([np.array(head, np.int64).tobytes(), *(x.tobytes() for x in arrays)])
