@@ -15,7 +15,7 @@ from ..errors import DeviceError
 from .targets import cpu
 from .tuning import tuning_for
 
-__all__ = ["Device", "get_device"]
+__all__ = ["Device", "get_device", "host_target"]
 
 NAMES = ("metal", "cuda", "cpu", "numpy")
 
@@ -57,6 +57,18 @@ class Device:
     def numpy(self, x) -> np.ndarray:
         """`x` of this device as a NumPy array; evaluates it first where it is lazy."""
         return np.asarray(x)
+
+    def host_view(self, x) -> np.ndarray:
+        """`x` of this device as a NumPy array that is only read: without a copy where the host shares its memory."""
+        return self.numpy(x)
+
+    def facts(self) -> dict:
+        """What the back-end says of the hardware; empty for the host."""
+        return {}
+
+    def table(self, shape: tuple[int, ...], build):
+        """The NumPy array that `build()` gives, of `shape`, on this device; one that only plans never builds it."""
+        return self.asarray(build())
 
     def prepare(self, kernels: tuple[tuple[str, tuple[tuple[str, int], ...], int], ...]) -> None:
         """Build `kernels`, (name, specialisation values, lanes) as launches give them, before they are needed.
@@ -182,7 +194,12 @@ def get_device(name: str | Device = "auto", *, check: bool = True) -> Device:
     if named:
         raise DeviceError(f"device {name!r} fails its self-test ({_REPORT}): {fault}")
     _warn_of_fault(name, fault)
-    return _make("cpu" if cpu.available() else "numpy")
+    return _make(host_target())
+
+
+def host_target() -> str:
+    """The target of the host's own work: "cpu", or "numpy" where there is no C++ compiler."""
+    return "cpu" if cpu.available() else "numpy"
 
 
 _REPORT = "`whir-mlx selftest` says more; WHIR_MLX_SELFTEST=0 uses the device all the same"

@@ -71,7 +71,7 @@ def _twiddle_table(log_rows: int) -> np.ndarray:
 @lru_cache(maxsize=64)
 def twiddles(device: Device, log_rows: int):
     """The powers 1, g, g^2, ... of g(log_rows): (2^log_rows,) Montgomery words on the device, kept."""
-    table = device.asarray(_twiddle_table(log_rows))
+    table = device.table((1 << log_rows,), lambda: _twiddle_table(log_rows))
     device.evaluate(table)
     return table
 

@@ -69,7 +69,7 @@ class GpuDevice(Device):
         if not (trace and name == "metal") and usable_gpu() != name:
             raise DeviceError(_missing(name))
         if name == "metal" and not trace:
-            self.tuning = tuning_for(name, apple_family(device_facts().get("architecture", "")))
+            self.tuning = tuning_for(name, apple_family(self.facts().get("architecture", "")))
 
     def asarray(self, x):
         """`x` (NumPy or MLX, uint32) as an MLX array. No copy of an MLX array."""
@@ -82,6 +82,18 @@ class GpuDevice(Device):
     def numpy(self, x) -> np.ndarray:
         """`x` as a NumPy array of its own memory: a view would let a write through it change the MLX array."""
         return np.array(x, dtype=np.uint32)
+
+    def host_view(self, x) -> np.ndarray:
+        """`x` to be read by the host: in place on Metal, where memory is shared; a copy on CUDA."""
+        if self.name != "metal":
+            return self.numpy(x)
+        view = np.array(x, copy=False)
+        view.setflags(write=False)
+        return view
+
+    def facts(self) -> dict:
+        """What MLX says of the device: name, architecture, memory."""
+        return device_facts()
 
     def evaluate(self, *arrays) -> None:
         """Compute `arrays` and wait for them."""
