@@ -12,6 +12,7 @@ from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle import MerkleTree
 from whir_mlx.protocol.merkle_config import TreeConfig
 from whir_mlx.protocol.parameters import WhirConfig
+from whir_mlx.protocol.seeds import commitment_seed
 from whir_mlx.protocol.statement import Schedule
 from whir_mlx.protocol.transcript import Transcript
 
@@ -61,7 +62,11 @@ def plan_memory(target: str, layout: Layout, config: WhirConfig, tree: TreeConfi
         kept = meter.used
         meter.start_total()
         committed = MerkleTree(tree, rows, tuple(layers))
-        proof = prover._open(device, layout, config, schedule, Transcript(device), committed, words, f, None)
+        transcript = Transcript(device)
+        transcript.observe_seed(commitment_seed())
+        transcript.observe(committed.cap)
+        transcript = Transcript(device, state=transcript.state())
+        proof = prover._open(device, layout, config, schedule, transcript, committed, words, f, None)
         proof.flat()
         opened = kept + meter.total
     if target == "cpu":
