@@ -36,6 +36,12 @@ class StepwiseDevice(Device):
     def evaluate(self, *arrays) -> None:
         self._base.evaluate(*arrays)
 
+    def facts(self) -> dict:
+        return self._base.facts()
+
+    def prepare(self, kernels) -> None:
+        self._base.prepare(kernels)
+
     def compile(self, function):
         """As it is: what is traced whole is computed whole."""
         return function
