@@ -21,10 +21,7 @@ def describe(device: Device) -> str:
         return f"{_processor()}, {device.threads} threads, {lanes}, {compiler_version(find_compiler())}"
     if device.name == "numpy":
         return f"{_processor()}, NumPy {np.__version__}"
-    import mlx.core as mx
-
-    facts = mx.device_info() if hasattr(mx, "device_info") else {}
-    return str(facts.get("device_name", device.name))
+    return str(device.facts().get("device_name", device.name))
 
 
 def _processor() -> str:

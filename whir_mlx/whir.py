@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from whir_mlx.field.constants import EXT_DEGREE
 from whir_mlx.field.numpy_field import from_montgomery
 from whir_mlx.inputs import canonical_array
 from whir_mlx.kernels.device import Device, get_device
+from whir_mlx.memory import place
 from whir_mlx.protocol.folding import FoldingRule
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle_config import TreeConfig
@@ -28,6 +30,7 @@ from whir_mlx.protocol.security_bounds import Soundness
 from whir_mlx.protocol.statement import Schedule
 from whir_mlx.protocol.transcript import Transcript
 from whir_mlx.protocol.verifier import verify_proof
+from whir_mlx.sumcheck_mode import check_mode, on_device, opening_data, opening_device
 from whir_mlx.tables import make_schedule, padded_points, shape_of, table_matrices
 
 __all__ = ["Opened", "Whir"]
@@ -61,7 +64,10 @@ class Whir:
     reach (`security` says what they come to together). pow_bits: the most grinding a step may take, 0..30. soundness:
     johnson, unique, or capacity, which is a refuted conjecture and warns. layout: suffix or prefix variable order.
     tree: w16, w24 (wide leaf sponge) or ary4 (4-ary), or a TreeConfig; cap_height: layers cut off below the root.
-    device: auto, cpu, metal, cuda or numpy.
+    device: auto, cpu, metal, cuda or numpy. sumcheck: where openings run when a GPU commits: device (there), host (on
+    the CPU, reading the GPU's arrays), or auto (what was faster here, timed at the first opening of a size and
+    remembered); the proofs are the same. fallback: a statement too large for the GPU's memory (`whir_mlx.memory`) is
+    proved in smaller steps or on the CPU, with a warning; False: MemoryError instead.
 
     Raises TypeError or ValueError naming the argument, ParameterError where the parameter set is refused (the message
     says by how much and what would be accepted), DeviceError where the device is missing. Source: p3-whir 0.8.0.
@@ -89,6 +95,8 @@ class Whir:
         tree: str | TreeConfig = "w16",
         cap_height: int = 0,
         device: str | Device = "auto",
+        sumcheck: str = "device",
+        fallback: bool = True,
     ):
         self.choices: Choices = make_choices(
             num_variables,
@@ -104,14 +112,22 @@ class Whir:
             tree=tree,
             cap_height=cap_height,
         )
-        self.device: Device = get_device(device)
+        self._set_device(device, sumcheck, fallback)
 
     @classmethod
-    def from_choices(cls, choices: Choices, *, device: str | Device = "auto") -> Whir:
+    def from_choices(
+        cls, choices: Choices, *, device: str | Device = "auto", sumcheck: str = "device", fallback: bool = True
+    ) -> Whir:
         """For choices that `make_choices` made or that a proof file holds."""
         pcs = cls.__new__(cls)
-        pcs.choices, pcs.device = choices, get_device(device)
+        pcs.choices = choices
+        pcs._set_device(device, sumcheck, fallback)
         return pcs
+
+    def _set_device(self, device: str | Device, sumcheck: str, fallback: bool) -> None:
+        self.sumcheck = check_mode(sumcheck)
+        self.fallback = fallback
+        self.device: Device = get_device(device)
 
     @classmethod
     def for_arrays(cls, arrays: Mapping, *, pad: bool = False, **keywords) -> Whir:
@@ -148,15 +164,26 @@ class Whir:
         """Every error term for opening each column once, the weakest of them, and their union."""
         return self.choices.security()
 
+    @cached_property
+    def prover_device(self) -> Device:
+        """Where `commit` runs: `device`, or what stands in for it where the statement is too large for a GPU's memory
+        (then the first use warns, or raises MemoryError without `fallback`)."""
+        return place(self.device, self.choices, fallback=self.fallback)
+
+    def opening_device(self, data: ProverData) -> Device:
+        """Where `open` runs on `data`; under sumcheck="auto" known once it was opened."""
+        return opening_device(self.sumcheck, data)
+
     def commit(self, evals, *, pad: bool = False) -> tuple[Commitment, ProverData]:
         """Commits to the tables' values; returns the commitment, and the data that `open` needs.
 
         evals: for one table (2^n,) or (columns, 2^n); for several a list in table order, or a dict by name. Integers in
         0..p-1 of any integer dtype, NumPy or MLX, any strides. The data is a copy: later writes to `evals` change
         nothing. pad: append zeros where rows are missing. Raises TypeError for floats, bools and other kinds,
-        ValueError for a value out of range (with its index), an empty array or another shape.
+        ValueError for a value out of range (with its index), an empty array or another shape, MemoryError without
+        `fallback` where a GPU's memory is too small.
         """
-        device = self.device
+        device = self.prover_device
         tables = [device.asarray(matrix) for matrix in table_matrices(self.choices, evals, pad=pad)]
         data = commit_tables(device, self.layout, self.config, self.tree, tables)
         # Reading the commitment computes the data too, so nothing of `evals` is looked at later on a lazy device.
@@ -186,7 +213,11 @@ class Whir:
         if data.layout != self.layout or data.config != self.config or data.tree.config != self.tree:
             raise ValueError("data was committed under other parameters")
         schedule = self.schedule(points, schedule=schedule, num_points=num_points, next=next)
-        return open_proof(data, schedule, points=padded_points(self.choices, schedule, points))
+        points = padded_points(self.choices, schedule, points)
+        schedule.check(self.layout)
+        # Many openings take more memory than the one that the commitment was placed for.
+        data = on_device(data, place(data.device, self.choices, schedule, fallback=self.fallback))
+        return open_proof(opening_data(self.sumcheck, data, schedule, points), schedule, points=points)
 
     def verify(
         self,

@@ -125,7 +125,7 @@ def test_no_buffer_name_asks_mlx_for_shapes(name):
     ],
 )
 def test_choose_group(grid, group):
-    assert gpu.choose_group(grid) == group
+    assert gpu.choose_group(grid, 256) == group
 
 
 def test_groups_fit_for_all_small_grids():
@@ -133,7 +133,7 @@ def test_groups_fit_for_all_small_grids():
     for x in (1, 2, 3, 31, 64, 85, 127, 128, 255, 256, 257):
         for y in range(1, 40):
             for z in (1, 2, 3, 8):
-                across, down, deep = gpu.choose_group((x, y, z))
+                across, down, deep = gpu.choose_group((x, y, z), 256)
                 assert across * down * deep <= 256 and y % down == 0 and z % deep == 0 and across <= x
 
 

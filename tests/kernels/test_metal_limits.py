@@ -5,6 +5,9 @@ and whir_mlx/kernels/estimates.py.
 """
 
 import re
+from collections import defaultdict
+from copy import copy
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -29,7 +32,7 @@ from tests.kernels.metal_tables import (
     table_in,
 )
 from whir_mlx.kernels.device import get_device
-from whir_mlx.kernels.dispatch_limits import DISPATCH_PERMUTATIONS, dispatch_windows
+from whir_mlx.kernels.dispatch_limits import dispatch_windows
 from whir_mlx.kernels.estimates import CHIPS, kernel_seconds, thread_cycles
 from whir_mlx.kernels.targets.cpu_check import get_check_device
 from whir_mlx.kernels.targets.gpu import GpuDevice
@@ -139,7 +142,7 @@ def test_windows_cover_everything_once(count, permutations):
     windows = list(dispatch_windows(GpuDevice("metal", trace=True), count, permutations))
     assert windows[0][0] == 0 and windows[-1][1] == count
     assert all(a[1] == b[0] for a, b in pairwise(windows))
-    assert all((end - first) * permutations <= DISPATCH_PERMUTATIONS or end - first <= 256 for first, end in windows)
+    assert all((end - first) * permutations <= 1 << 21 or end - first <= 256 for first, end in windows)
     assert all((end - first) % 256 == 0 for first, end in windows[:-1])
     assert list(dispatch_windows(get_device("numpy"), count, permutations)) == [(0, count)]
 
@@ -150,12 +153,11 @@ def test_split_launches_give_the_same(name, monkeypatch):
     from importlib import import_module
 
     from tests.kernels.conftest import make_target
-    from whir_mlx.kernels import dispatch_limits
 
     make_target("check")
-    monkeypatch.setattr(dispatch_limits, "DISPATCH_PERMUTATIONS", 256)
     launched = []
-    device = get_check_device()
+    device = copy(get_check_device())
+    device.tuning = replace(device.tuning, window_permutations=256)
     launch = type(device).launch
     monkeypatch.setattr(type(device), "launch", lambda self, *a, **k: launched.append(a[0]) or launch(self, *a, **k))
     rng = np.random.default_rng(3)

@@ -12,6 +12,7 @@ from tests.oracle import merkle as oracle
 from tests.oracle.splitmix import stream
 from whir_mlx.errors import VerificationError
 from whir_mlx.kernels.device import get_device
+from whir_mlx.kernels.tuning import tuning_for
 from whir_mlx.protocol.merkle import commit_rows, open_rows, prune
 from whir_mlx.protocol.merkle_config import TREE_NAMES, TreeConfig, tree_config
 from whir_mlx.protocol.verifier_merkle import verify_multiproof
@@ -69,10 +70,10 @@ def test_no_query_opens_nothing(name):
 @pytest.mark.parametrize("height", [4, 32, 2048, 4096])
 @pytest.mark.parametrize("cap_height", [0, 3])
 def test_short_layers_made_together_are_the_same(height, cap_height):
-    # A lazy device makes all layers above 1024 nodes in one launch: 32 starts there, 2048 and 4096 reach it at a layer.
+    # Metal makes several layers a launch up to 1024 rows: 4 and 32 start there, 2048 and 4096 reach it at a layer.
     device = get_device("numpy")
     lazy = copy.copy(device)
-    lazy.lazy = True
+    lazy.tuning = tuning_for("metal")
     config = TreeConfig(cap_height=cap_height)
     rows = np.arange(3 * height, dtype=np.uint32).reshape(height, 3)
     one_by_one, together = commit_rows(device, config, rows), commit_rows(lazy, config, rows)

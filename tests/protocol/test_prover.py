@@ -8,8 +8,10 @@ import pytest
 
 from tests.helpers import PROOF_NAMES, TRANSCRIPT_NAMES, host_device, load_proof, load_transcript
 from tests.proving import FULL_ARGS, arguments_of, commit, config_of, prove_here, tables_of, tail_of, verify_here
-from whir_mlx.errors import ParameterError, WhirError
+from whir_mlx.errors import DeviceError, ParameterError, WhirError
+from whir_mlx.kernels.challenge import challenge
 from whir_mlx.kernels.device import get_device
+from whir_mlx.kernels.montgomery import from_montgomery, to_montgomery
 from whir_mlx.protocol import transcript as transcript_module
 from whir_mlx.protocol.prover import commit_tables, open_proof, read_commitment
 from whir_mlx.protocol.statement import OpeningBatch, Schedule
@@ -208,3 +210,42 @@ def test_a_grind_that_found_nothing_is_an_error(monkeypatch, lost):
     with pytest.raises(WhirError, match="no witness"):
         open_proof(data, arguments["schedule"])
     assert len(calls) == 4
+
+
+# Where a grind is followed by a challenge, by queries, by another phase's seed, and (every position opened, no closing
+# sumcheck) by nothing at all.
+GRINDING = {
+    "every place": {"tables": [[8, 1]], "fold": 1, "security": 106, "pow": 6},
+    "nothing after the last": {"tables": [[3, 1]], "fold": 3, "security": 30, "pow": 6},
+}
+
+
+@pytest.mark.parametrize("label", GRINDING)
+def test_a_wrong_witness_is_found_before_the_proof_is_given_out(monkeypatch, label):
+    """Each grind in turn answers with a word that misses the difficulty; the right word keeps the proof as it was."""
+    args = {**FULL_ARGS, **GRINDING[label]}
+    arguments = arguments_of(args)
+    data, grind, calls, wrong = commit(args, arguments), transcript_module.grind, [], -1
+
+    def tampered(device, state, *, bits):
+        witness = grind(device, state, bits=bits)
+        calls.append(bits)
+        if len(calls) - 1 != wrong:
+            return witness
+        for other in range(int(witness[0]) + 1, 1 << 20):
+            word = np.array([other], np.uint32)
+            _, sample, _ = challenge(device, state, [to_montgomery(device, word)], num_samples=1)
+            if int(from_montgomery(device, sample)[0]) & ((1 << bits) - 1):
+                return word
+        raise AssertionError("every word meets the difficulty")
+
+    monkeypatch.setattr(transcript_module, "grind", tampered)
+    expected, count = open_proof(data, arguments["schedule"]), len(calls)
+    assert count
+    for wrong in range(count):
+        calls.clear()
+        with pytest.raises(DeviceError, match=rf"grind {wrong} of {count} misses its \d bits"):
+            open_proof(data, arguments["schedule"])
+    calls.clear()
+    wrong = -1
+    assert open_proof(data, arguments["schedule"]) == expected

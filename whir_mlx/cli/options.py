@@ -12,9 +12,18 @@ from whir_mlx.kernels.device import NAMES
 from whir_mlx.protocol.layout import ORDERS
 from whir_mlx.protocol.merkle_config import TREE_NAMES
 from whir_mlx.protocol.security_bounds import Soundness
+from whir_mlx.sumcheck_mode import SUMCHECK_MODES
 from whir_mlx.tables import make_schedule, padded_points
 
-__all__ = ["Integers", "device_option", "opening_options", "openings_of", "parameter_options", "shape_options"]
+__all__ = [
+    "Integers",
+    "device_option",
+    "opening_options",
+    "openings_of",
+    "parameter_options",
+    "placing_options",
+    "shape_options",
+]
 
 
 class Integers(click.ParamType):
@@ -146,3 +155,24 @@ device_option = click.option(
     show_default=True,
     help="Where to run; one that is missing is an error, never replaced by another.",
 )
+
+
+def placing_options(function: Callable) -> Callable:
+    """Add `--sumcheck` and `--no-fallback`; the command gets them as one dict `placing`, keywords of `Whir`."""
+
+    @functools.wraps(function)
+    def command(*arguments, sumcheck, no_fallback, **options):
+        return function(*arguments, placing={"sumcheck": sumcheck, "fallback": not no_fallback}, **options)
+
+    command = click.option(
+        "--no-fallback",
+        is_flag=True,
+        help="Refuse what is too large for the GPU's memory, instead of proving it in steps or on the CPU.",
+    )(command)
+    return click.option(
+        "--sumcheck",
+        type=click.Choice(SUMCHECK_MODES),
+        default="device",
+        show_default=True,
+        help="Where the opening runs when a GPU commits: there, on the CPU, or what is timed to be faster here.",
+    )(command)

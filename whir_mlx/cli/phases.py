@@ -79,6 +79,10 @@ class Phases:
             self.done.append(Phase(name, seconds, device.name, describe(device), compiled))
         self._progress.advance(self._task)
 
+    def ran_on(self, device: Device) -> None:
+        """The device that the last phase turned out to run on."""
+        self.done[-1].backend, self.done[-1].hardware = device.name, describe(device)
+
     def lines(self) -> list[tuple[str, str]]:
         """For people."""
         lines = []

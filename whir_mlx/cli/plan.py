@@ -10,6 +10,7 @@ from whir_mlx.cli.report import security_lines, security_values, statement_lines
 from whir_mlx.cli.run import Result, reported
 from whir_mlx.estimate import estimate
 from whir_mlx.hardware import available_memory, check_memory, size_text
+from whir_mlx.memory import gpu_bytes, gpu_memory
 from whir_mlx.parameters_file import FiledStatement
 
 __all__ = ["plan"]
@@ -33,7 +34,8 @@ def plan(max_memory, shape, num_points, point_files, next, parameters) -> Result
     choices.config.check_claims(schedule.num_claims)
     statement = FiledStatement(choices, schedule, points)
     report = choices.security(schedule.num_claims)
-    expected = estimate(choices, schedule.num_claims)
+    expected = estimate(choices, schedule)
+    gpu = gpu_memory("cuda", choices, schedule)
     check_memory(expected.peak_bytes, None if max_memory is None else int(max_memory * 10**9))
     available = available_memory()
     values = {
@@ -43,6 +45,11 @@ def plan(max_memory, shape, num_points, point_files, next, parameters) -> Result
         "proof_bytes": expected.proof_bytes,
         "peak_bytes": expected.peak_bytes,
         "available_bytes": available,
+        "gpu": {
+            "commit_bytes": gpu_bytes(gpu.commit),
+            "open_bytes": gpu_bytes(gpu.open),
+            "stepwise_bytes": gpu_bytes(gpu.stepwise),
+        },
     }
     left = f" of {size_text(available)} available" if available is not None else ""
     lines = [
@@ -51,6 +58,11 @@ def plan(max_memory, shape, num_points, point_files, next, parameters) -> Result
         *[("terms" if i == 0 else "", _term_text(term)) for i, term in enumerate(report.terms)],
         ("proof", f"about {size_text(expected.proof_bytes)}"),
         ("memory", f"about {size_text(expected.peak_bytes)}{left} ({expected.peak_bytes} bytes)"),
+        (
+            "on a GPU",
+            f"about {size_text(gpu_bytes(gpu.peak))} ({size_text(gpu_bytes(gpu.commit))} to commit, "
+            f"{size_text(gpu_bytes(gpu.open))} to open), {size_text(gpu_bytes(gpu.stepwise))} in steps",
+        ),
     ]
     return Result(values, lines)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .device import Device
 from .pack import pack
 
@@ -11,7 +9,7 @@ from .pack import pack
 def concatenate(device: Device, arrays: list):
     """The arrays of `device`, one after the other along axis 0."""
     if not device.lazy:
-        return np.concatenate(arrays, axis=0)
+        return device.array_module.concatenate(arrays, axis=0)
     if len(arrays) == 1:
         return arrays[0]
     # One launch; MLX's own takes one an array.

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import DeviceError
 from .targets import cpu
+from .tuning import tuning_for
 
-__all__ = ["Device", "get_device"]
+__all__ = ["Device", "get_device", "host_target"]
 
 NAMES = ("metal", "cuda", "cpu", "numpy")
 
@@ -29,8 +30,8 @@ class Device:
     def __init__(self, name: str):
         self.name = name
         self.lazy = name in ("metal", "cuda")
-        # Whose launch shapes the wrappers take; the check build of the CPU target takes a GPU's.
-        self.tuning = name
+        # The launch shapes that the wrappers take; the check build of the CPU target takes a GPU's.
+        self.tuning = tuning_for(name)
         # Threads of a SIMD group, as far as a kernel that works by SIMD groups must know.
         self.simd_width = 32
         # Threads whose sums one kernel adds up by itself (REDUCE_WIDTH of the dialect).
@@ -61,6 +62,18 @@ class Device:
     def readback_words(self, count: int) -> int:
         """Words, at least `count`, of an array that a proof of `count` words is collected in to be read."""
         return count
+
+    def host_view(self, x) -> np.ndarray:
+        """`x` of this device as a NumPy array that is only read: without a copy where the host shares its memory."""
+        return self.numpy(x)
+
+    def facts(self) -> dict:
+        """What the back-end says of the hardware; empty for the host."""
+        return {}
+
+    def table(self, shape: tuple[int, ...], build):
+        """The NumPy array that `build()` gives, of `shape`, on this device; one that only plans never builds it."""
+        return self.asarray(build())
 
     def prepare(self, kernels: tuple[tuple[str, tuple[tuple[str, int], ...], int], ...]) -> None:
         """Build `kernels`, (name, specialisation values, lanes) as launches give them, before they are needed.
@@ -136,8 +149,8 @@ class CpuDevice(Device):
         cpu.prepare(kernels, self.vector_lanes)
 
     def threads_for(self, cost: float) -> int:
-        """Pool threads that a launch of `cost` nanoseconds is worth: waking a sleeping worker takes some 50 us."""
-        return self.threads if cost > 50_000 else 1
+        """Pool threads that a launch of `cost` nanoseconds is worth."""
+        return self.threads if cost > self.tuning.wake_nanoseconds else 1
 
     def launch(
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
@@ -198,7 +211,12 @@ def get_device(name: str | Device = "auto", *, check: bool = True) -> Device:
     if named:
         raise DeviceError(f"device {name!r} fails its self-test ({_REPORT}): {fault}")
     _warn_of_fault(name, fault)
-    return _make("cpu" if cpu.available() else "numpy")
+    return _make(host_target())
+
+
+def host_target() -> str:
+    """The target of the host's own work: "cpu", or "numpy" where there is no C++ compiler."""
+    return "cpu" if cpu.available() else "numpy"
 
 
 _REPORT = "`whir-mlx selftest` says more; WHIR_MLX_SELFTEST=0 uses the device all the same"

@@ -9,19 +9,16 @@ from .device import Device
 MAX_DISPATCH_SECONDS = 0.1
 """The system's budget is undocumented; others tune their Metal kernels to stay below this."""
 
-DISPATCH_PERMUTATIONS = 1 << 21
-"""Poseidon2 permutations of width 16 in one dispatch: some 60 ms on an M1, at a published Metal prover's rate."""
-
 _GROUP = 256
 
 
 def dispatch_windows(device: Device, count: int, permutations: float) -> Iterator[tuple[int, int]]:
-    """Ranges (first, end) that cover `count` items, one dispatch each; on other targets than Metal one range is all.
+    """Ranges (first, end) that cover `count` items, one dispatch each; without a limit (`tuning.py`) one range is all.
 
     permutations: work of one item in permutations of width 16. All ranges but the last are whole groups of threads.
     """
     most = count
-    if device.tuning == "metal":
-        most = max(_GROUP, int(DISPATCH_PERMUTATIONS / permutations) // _GROUP * _GROUP)
+    if device.tuning.window_permutations:
+        most = max(_GROUP, int(device.tuning.window_permutations / permutations) // _GROUP * _GROUP)
     for first in range(0, count, most):
         yield first, min(first + most, count)

@@ -9,11 +9,6 @@ from .device import Device
 from .eq_outer import eq_outer
 from .operation import check_shape, operation
 
-# Up to here a CPU makes every entry as a product of n factors; a longer point is split in halves and multiplied out.
-_DIRECT = 6
-# A GPU thread makes 2^3 entries, which share n - 3 factors: some 3 products an entry, and one launch whatever n is.
-_LOG_EACH = 3
-
 
 @operation
 def eq_table(device: Device, point):
@@ -26,8 +21,10 @@ def eq_table(device: Device, point):
     n = point.shape[0]
     if n == 0:
         return device.asarray(np.array([[MONTY_ONE, 0, 0, 0]], np.uint32))
-    each = _LOG_EACH if n >= _LOG_EACH and device.tuning in ("metal", "cuda") else 0
-    if not each and n > _DIRECT:
+    # A short table's entries are each their own product of n factors; a longer point is split in halves and multiplied
+    # out, unless a thread makes several entries, which share most of their factors.
+    each = device.tuning.eq_log_each if n >= device.tuning.eq_log_each else 0
+    if not each and n > device.tuning.direct_variables:
         half = n // 2
         return eq_outer(device, eq_table(device, point[:half]), eq_table(device, point[half:]))
     return device.launch(

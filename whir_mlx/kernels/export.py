@@ -9,8 +9,8 @@ import secrets
 import shutil
 from pathlib import Path
 
-from .targets.gpu import GROUP_THREADS
 from .text import _KERNEL, FOLDER, defines, dialect, expand_includes, load
+from .tuning import tuning_for
 
 __all__ = ["SPECIALISATIONS", "TABLE", "export_kernels", "standalone_text"]
 
@@ -26,7 +26,7 @@ SPECIALISATIONS: dict[str, tuple[dict[str, int], ...]] = {
     "hash_leaves": ({"WIDTH": 16},),
     "hash_rows": ({"WIDTH": 16}, {"WIDTH": 24}),
     "montgomery": ({"TO_MONTGOMERY": 0}, {"TO_MONTGOMERY": 1}),
-    "ntt": ({"WIDE": 1, "TILE_WORDS": 4096},),
+    "ntt": ({"WIDE": 1, "TILE_WORDS": tuning_for("metal").tile_words},),
     "poseidon2": tuple({"WIDTH": width} for width in (16, 24, 32)),
 }
 """Values that the package's own launches on Metal specialise a kernel by; a kernel that is not named has none."""
@@ -78,7 +78,7 @@ def _entry(name: str, values: dict[str, int]) -> dict:
         "buffers": buffers,
         "thread_positions": [position for _, position in text.attributes],
         "threads_per_threadgroup": {
-            "at_most": GROUP_THREADS,
+            "at_most": tuning_for("metal").group_threads,
             "whole_groups": text.has_barrier,
             "whole_simd_groups": text.has_simd,
         },

@@ -6,15 +6,7 @@ from .device import Device
 from .ext_sum import ext_sum
 from .operation import log2_exact, operation
 
-# A row this short is summed by one thread, and so is any row where there are rows enough to fill the device (and more
-# than CUDA's grids would take along y); longer rows are shared among threads.
-_SHORT_ROW = 64
-_MANY_ROWS = 1 << 14
-# Rows summed by one thread before the shares are added, and chunks of rows at most: CUDA's grids end at 65535 along y. On a
-# GPU fewer where values are few: a thread waits some 0.6 us for each four of its rows (H200).
-_CHUNK = 256
-_CHUNK_LAZY = 16
-_THREADS_LAZY = 1 << 16
+# Chunks of rows at most: CUDA's grids end at 65535 along y.
 _MOST_CHUNKS = 1 << 15
 
 
@@ -58,14 +50,17 @@ def fold_axis(device: Device, f, weights, *, axis: int, ext: bool):
 def _geometry(device: Device, rows: int, columns: int, axis: int) -> tuple[int, int, int, int, int]:
     """(mode, threads along x, along y, values a thread, weight shift); see `fold_axis.metal`."""
     if axis == 0 and columns >= max(8, device.vector_lanes):
-        chunk = min(_CHUNK, max(_CHUNK_LAZY, rows * columns // _THREADS_LAZY)) if device.lazy else _CHUNK
+        tuning = device.tuning
+        chunk = min(tuning.fold_rows, max(tuning.fold_least_rows, rows * columns // tuning.fold_threads))
         each = min(rows, max(chunk, rows // _MOST_CHUNKS))
         return 0, columns, rows // each, each, 0
     if axis == 0:
         # Few columns: threads run over neighbouring values of all columns, `columns` of which share a weight.
         threads = max(columns, _divisor(device, rows * columns))
         return 2, threads, 1, rows * columns // threads, columns.bit_length() - 1
-    if columns <= _SHORT_ROW or rows >= _MANY_ROWS:
+    # Short rows, and rows enough to fill the device (and more than CUDA's grids would take along y), are summed by a
+    # thread each; longer rows are shared among threads.
+    if columns <= device.tuning.fold_short_row or rows >= device.tuning.fold_many_rows:
         return 1, rows, 1, columns, 0
     threads = _divisor(device, columns)
     return 2, threads, rows, columns // threads, 0
@@ -74,4 +69,4 @@ def _geometry(device: Device, rows: int, columns: int, axis: int) -> tuple[int, 
 def _divisor(device: Device, count: int) -> int:
     """Threads that share `count` values evenly: the largest power of two that divides it, up to what fills the
     device."""
-    return min(count & -count, 4096 if device.lazy else 64)
+    return min(count & -count, device.tuning.sum_threads)

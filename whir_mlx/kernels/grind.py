@@ -12,16 +12,6 @@ from .poseidon2 import PERMUTATION_COST
 
 MAX_GRINDING_BITS = 30
 
-# A lazy search cannot be asked whether it found something, so it is given 32 times the expected number of candidates:
-# all miss once in e^32 proofs, and the host sees it.
-_REACH = 32
-# Fewest and most threads of a search on a GPU: half the expected number of candidates at a time, since the step in which
-# a witness turns up is lost to the threads behind it. H200: 2^14 threads, one a lane, take 10 us a step, 2^17 50 us.
-# Metal (untested): 2^13 threads fill 8 cores of 128 lanes eight times over.
-_THREADS = {"cuda": (1 << 14, 1 << 17), "metal": (1 << 13, 1 << 15)}
-# Permutations in one dispatch: on Metal 2^21 stay under 100 ms on the smallest chip; CUDA has no such limit.
-_DISPATCH = {"metal": 1 << 21}
-
 
 @operation
 def grind(device: Device, state, *, bits: int):
@@ -37,11 +27,13 @@ def grind(device: Device, state, *, bits: int):
         raise ValueError(f"bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")
     if bits == 0:
         return device.asarray(np.zeros(1, np.uint32))
-    reach = min(_REACH << bits, P) if device.lazy else P
+    # A lazy search cannot be asked whether it found something: it is given a multiple of the expected candidates.
+    tuning = device.tuning
+    reach = min(tuning.search_reach << bits, P) if device.lazy else P
     cost = PERMUTATION_COST[16] * (1 << bits)
     threads, group = _shape(device, bits, cost)
     tries = -(-reach // threads)
-    most = max(1, _DISPATCH.get(device.name, reach) // threads)
+    most = max(1, ((device.lazy and tuning.window_permutations) or reach) // threads)
     found = device.asarray(np.zeros(1, np.uint32))
     for first in range(0, tries, most):
         (found,) = device.launch(
@@ -63,9 +55,9 @@ def grind(device: Device, state, *, bits: int):
 
 def _shape(device: Device, bits: int, cost: float) -> tuple[int, int]:
     """Threads of the search, and of a group."""
-    if device.tuning not in _THREADS:
+    least, most = device.tuning.search_threads
+    if not most:
         return device.threads_for(cost) * device.vector_lanes, device.vector_lanes
-    least, most = _THREADS[device.tuning]
     threads = min(max(1 << bits >> 1, least), most)
     # Small groups spread few threads over all cores.
     return threads, 128 if threads == least else 256

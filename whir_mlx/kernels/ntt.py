@@ -12,25 +12,7 @@ from ..field.numpy_field import mont_mul
 from .device import Device
 from .gather_rows import gather_rows
 from .operation import check_shape, log2_exact, operation
-
-
-@dataclass(frozen=True)
-class NttTuning:
-    """Shape of a pass: words a tile (threadgroup memory), lanes a tile at most, threads along lanes and butterflies."""
-
-    tile_words: int
-    lanes: int
-    threads: tuple[int, int]
-
-
-# 4096 words are 16 KB: half of a core's 32 KB first-level cache, and half of the threadgroup memory of an Apple GPU,
-# so that two groups share a core. 16 lanes make 64-byte rows.
-TILE_WORDS = 4096
-_TUNING = {
-    "cpu": NttTuning(TILE_WORDS, 16, (1, 1)),
-    "cuda": NttTuning(TILE_WORDS, 16, (16, 16)),
-    "metal": NttTuning(TILE_WORDS, 16, (16, 16)),
-}
+from .tuning import Tuning
 
 
 @dataclass(frozen=True)
@@ -55,14 +37,14 @@ class NttPass:
         return width << (self.log_stride if self.log_stride else log_rows - self.levels)
 
 
-def plan_passes(log_rows: int, width: int, log_input: int, tuning: NttTuning, vector: int) -> tuple[NttPass, ...]:
+def plan_passes(log_rows: int, width: int, log_input: int, tuning: Tuning, vector: int) -> tuple[NttPass, ...]:
     """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit
     `tuning.tile_words`.
 
     `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs).
     """
     wide = width % vector == 0
-    lanes = min(tuning.lanes, width & -width) if wide else tuning.lanes
+    lanes = min(tuning.tile_lanes, width & -width) if wide else tuning.tile_lanes
     most = max(1, (tuning.tile_words // lanes).bit_length() - 1)
     count = -(-log_input // most)
     passes: list[NttPass] = []
@@ -89,7 +71,7 @@ def _twiddle_table(log_rows: int) -> np.ndarray:
 @lru_cache(maxsize=64)
 def twiddles(device: Device, log_rows: int):
     """The powers 1, g, g^2, ... of g(log_rows): (2^log_rows,) Montgomery words on the device, kept."""
-    table = device.asarray(_twiddle_table(log_rows))
+    table = device.table((1 << log_rows,), lambda: _twiddle_table(log_rows))
     device.evaluate(table)
     return table
 
@@ -114,7 +96,7 @@ def ntt(device: Device, x, *, log_rows: int, inverse: bool = False):
     if log_input == 0:
         # A constant polynomial: its value everywhere.
         return gather_rows(device, x, device.asarray(np.zeros(1 << log_rows, np.uint32)))
-    tuning = _TUNING[device.tuning]
+    tuning = device.tuning
     vector = device.vector_lanes
     out = x
     for number, step in enumerate(plan_passes(log_rows, width, log_input, tuning, vector)):
@@ -122,7 +104,7 @@ def ntt(device: Device, x, *, log_rows: int, inverse: bool = False):
         scale = pow(1 << log_rows, -1, P) * MONTY_ONE % P if inverse and not step.log_stride else 0
         expand = -1 if number else log_rows - log_input
         blocks = step.lane_words(width, log_rows) // step.lanes
-        across, along = tuning.threads
+        across, along = tuning.tile_threads
         (out,) = device.launch(
             "ntt",
             (log_rows, width, step.log_span, step.levels, expand & 0xFFFFFFFF, step.lanes, blocks, scale),

@@ -11,7 +11,7 @@ from .compress import compress
 from .device import Device
 from .field_arithmetic import field_mul
 from .montgomery import from_montgomery, to_montgomery
-from .ntt import TILE_WORDS, ntt
+from .ntt import ntt
 from .poseidon2 import poseidon2
 from .simd_width import simd_width
 
@@ -60,7 +60,6 @@ _FACTORS, _PRODUCT = (123456789, 987654321), 6500116
 _KERNELS = (
     ("poseidon2", (("WIDTH", 16),), 0),
     ("compress", (("WIDTH", 16),), 0),
-    ("ntt", (("TILE_WORDS", TILE_WORDS), ("WIDE", 1)), 0),
     ("montgomery", (("TO_MONTGOMERY", 0),), 0),
     ("montgomery", (("TO_MONTGOMERY", 1),), 0),
     ("field_arithmetic", (("OPERATION", 2),), 0),
@@ -76,7 +75,7 @@ def quick_check(device: Device) -> str | None:
     are answers too.
     """
     try:
-        device.prepare(_KERNELS)
+        device.prepare((*_KERNELS, ("ntt", (("TILE_WORDS", device.tuning.tile_words), ("WIDE", 1)), 0)))
         words = [
             to_montgomery(device, device.asarray(np.array(x, np.uint32)))
             for x in (range(16), range(1, 9), *zip(_FACTORS))

@@ -10,9 +10,9 @@ def share_out(device: Device, count: int) -> tuple[int, int]:
     item.
 
     At least a vector of threads, which adds up its own sums; enough to fill the device, few enough that adding up the
-    vectors' shares is cheap: 64 on a CPU (a few vectors a core), 4096 on a GPU.
+    vectors' shares is cheap (`sum_threads` of tuning.py).
     """
-    most = 4096 if device.lazy else 64
+    most = device.tuning.sum_threads
     threads = device.reduce_width
     while threads < most and threads < count:
         threads *= 2

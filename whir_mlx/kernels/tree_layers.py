@@ -11,11 +11,6 @@ from .poseidon2 import PERMUTATION_COST
 LOG_BLOCK = 4
 LANES = 16
 
-# Rows up to which this beats a thread a row: such rows leave most of a GPU idle, so that the time is that of one thread,
-# which needs five times as long for a permutation. CUDA: an H200 runs the groups of 2^13 rows at once (100 us against 60 for
-# 2^12 leaves of 64 words and four layers more). Metal: the 8 cores of the smallest chips hold some 2^9 (untested).
-FEW_ROWS = {"cuda": 1 << 13, "metal": 1 << 10}
-
 
 @operation
 def tree_layers(device: Device, rows, *, levels: int, sponge: bool) -> list:

@@ -19,7 +19,7 @@ from whir_mlx.kernels.gather_paths import gather_paths
 from whir_mlx.kernels.gather_rows import gather_rows
 from whir_mlx.kernels.hash_leaves import hash_leaves
 from whir_mlx.kernels.hash_rows import hash_rows
-from whir_mlx.kernels.tree_layers import FEW_ROWS, LOG_BLOCK, tree_layers
+from whir_mlx.kernels.tree_layers import LOG_BLOCK, tree_layers
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig
 
 __all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows", "prune"]
@@ -60,7 +60,7 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
     while len(layers) <= last:
         below = layers[-1]
         parents = below.shape[0] // 2
-        if config.arity == 2 and parents <= FEW_ROWS.get(device.tuning, 0):
+        if config.arity == 2 and parents <= device.tuning.cooperative_rows:
             layers += _few(device, below.reshape((parents, 16)), last - len(layers), sponge=False)
         else:
             layers.append(_pad(device, compress(device, below, arity=config.arity), lengths[len(layers)]))
@@ -71,12 +71,9 @@ def _leaf_layers(device: Device, config: TreeConfig, rows, wanted: int) -> list:
     """The leaves' digests and some layers above them; `wanted` layers above will be needed."""
     height = rows.shape[0]
     binary = config.arity == 2 and config.leaf_rate == 8
-    if binary and height <= FEW_ROWS.get(device.tuning, 0):
+    if binary and height <= device.tuning.cooperative_rows:
         return _few(device, rows, wanted, sponge=True)
-    # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a
-    # row.
-    enough = 4 if not device.lazy else 1 << 18
-    if binary and height >= enough:
+    if binary and height >= device.tuning.fused_leaf_rows:
         return list(hash_leaves(device, rows))
     return [_pad(device, hash_rows(device, rows, rate=config.leaf_rate), config.layer_lengths(height)[0])]
 

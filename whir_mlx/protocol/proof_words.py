@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whir_mlx.errors import WhirError
+from whir_mlx.errors import DeviceError, WhirError
 from whir_mlx.field.constants import P
 from whir_mlx.kernels.device import Device
 from whir_mlx.protocol.merkle import MerkleTree, OpenedRows, prune
@@ -42,6 +42,7 @@ class ProofWords:
         self._initial_sumcheck = _Sumcheck(None, ())
         self._rounds: list[tuple] = []
         self._final: dict = {"sumcheck": None}
+        self._pow_samples: list[tuple[int, int]] = []
 
     def opening(self, opening) -> None:
         add = self._readback.add
@@ -78,6 +79,10 @@ class ProofWords:
     def final_sumcheck(self, run) -> None:
         self._final["sumcheck"] = self._sumcheck(run)
 
+    def pow_samples(self, samples: list) -> None:
+        """samples: (bits, (1,) the transcript's sample after a witness) of every grind."""
+        self._pow_samples = [(bits, self._readback.add(sample)) for bits, sample in samples]
+
     def _sumcheck(self, run) -> _Sumcheck:
         messages = self._readback.add_stack(run.round_polynomials) if run.round_polynomials else None
         return _Sumcheck(messages, tuple(self._readback.add(x, plain=True) for x in run.pow_witnesses))
@@ -97,7 +102,10 @@ class ProofWords:
         return self._readback.flat()
 
     def assemble(self, words) -> Proof:
-        """The proof, from an array that `flat` gave; reads it. Raises WhirError where a grind found no witness."""
+        """The proof, from an array that `flat` gave; reads it.
+
+        Raises WhirError where a grind found no witness, DeviceError where one does not meet its difficulty.
+        """
         words = self._readback.split(self._device.numpy(words))
 
         def ext(slots) -> np.ndarray:
@@ -131,6 +139,13 @@ class ProofWords:
             opening(final["opening"]),
             None if final["sumcheck"] is None else sumcheck(final["sumcheck"]),
         )
+        for number, (bits, slot) in enumerate(self._pow_samples):
+            # The search and the transcript are two kernels: a fault of either shows here, not at a verifier.
+            if int(words[slot][0]) & ((1 << bits) - 1):
+                raise DeviceError(
+                    f"the device gave a wrong witness: grind {number} of {len(self._pow_samples)} misses its {bits} "
+                    f"bits; nothing was proved (`whir-mlx selftest` checks the device)"
+                )
         none = np.zeros((0, 4), np.uint32)
         evaluations = tuple(
             BatchEvaluations(none if a is None else words[a], none if b is None else words[b])

@@ -185,6 +185,7 @@ class _OpeningProgram:
 
 def _open(device, layout, config, schedule, transcript, tree, tables, stacked, points) -> ProofWords:
     words = ProofWords(device)
+    transcript.keep_pow_samples()
     opening = open_claims(device, transcript, layout, schedule, config, tables, stacked, points)
     transcript.observe_seed(whir_seed(config, schedule.num_batches))
     f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, stacked)
@@ -214,6 +215,7 @@ def _open(device, layout, config, schedule, transcript, tree, tables, stacked, p
             log_block=config.final_sumcheck_rounds,
         )
         words.final_sumcheck(run)
+    words.pow_samples(transcript.take_pow_samples())
     return words
 
 

@@ -54,6 +54,8 @@ class Transcript:
         self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
         self._after = []  # flat arrays that are absorbed after the pending sum
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
+        self._pow_bits = 0  # of that grind
+        self._pow_samples: list | None = None  # where a list: (bits, (1,) sample) of every grind, as it is drawn
         self._trace = trace
 
     def fork(self) -> Transcript:
@@ -61,7 +63,22 @@ class Transcript:
         copy = Transcript(self.device, state=self._state)
         copy._queue, copy._skip = list(self._queue), self._skip
         copy._pending, copy._after = self._pending, list(self._after)
+        copy._pow_bits = self._pow_bits
         return copy
+
+    def keep_pow_samples(self) -> None:
+        """From here on keeps the sample that every grind consumes; `take_pow_samples` gives them and ends it."""
+        self._pow_samples = []
+
+    def take_pow_samples(self) -> list[tuple[int, object]]:
+        """(bits, (1,) Montgomery word on the device) of every grind since `keep_pow_samples`, in order.
+
+        The low bits of each must be 0: another kernel than the search's computed it from the witness.
+        """
+        if self._skip:
+            self._launch(0)
+        taken, self._pow_samples = self._pow_samples, None
+        return taken
 
     def observe(self, x) -> None:
         """Absorbs `x`, Montgomery words of any shape in C order: a device array or a NumPy uint32 array.
@@ -148,7 +165,7 @@ class Transcript:
         witness = grind(self.device, self._state, bits=bits)
         self._record("grind", bits, witness)
         self._queue.append(to_montgomery(self.device, witness))
-        self._skip = 1  # the sample that met the difficulty is consumed
+        self._skip, self._pow_bits = 1, bits  # the sample that met the difficulty is consumed
         return witness
 
     def check_pow(self, bits: int, witness: int) -> bool:
@@ -236,7 +253,7 @@ class Transcript:
             for array in late:
                 self._record("observe", array)
             if last:
-                return samples[skip:] if skip else samples, samples[:0]
+                return self._after_grind(samples, skip), samples[:0]
             segments = late[2:]
         self._absorb(segments[:-MAX_SEGMENTS])
         self._state, samples, indices = challenge(
@@ -248,7 +265,13 @@ class Transcript:
             index_bits=index_bits,
             num_after=num_after,
         )
-        return samples[skip:] if skip else samples, indices
+        return self._after_grind(samples, skip), indices
+
+    def _after_grind(self, samples, skip: int):
+        """The samples without the first `skip`, which a grind consumed."""
+        if skip and self._pow_samples is not None:
+            self._pow_samples.append((self._pow_bits, samples[:1]))
+        return samples[skip:] if skip else samples
 
     def _absorb(self, segments: list) -> None:
         for start in range(0, len(segments), MAX_SEGMENTS):

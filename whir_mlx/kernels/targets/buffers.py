@@ -33,9 +33,7 @@ class BufferPool:
             count *= extent
         if count * 4 < _SMALL:
             return np.empty(shape, np.uint32)
-        # Sizes are rounded up to eighths of a power of two, so that blocks find takers.
-        step = max(mmap.PAGESIZE, 1 << max(0, (count * 4).bit_length() - 4))
-        size = -(-count * 4 // step) * step
+        size = self.block_bytes(count * 4)
         blocks = self._free.get(size)
         try:
             block = blocks.pop() if blocks else None
@@ -53,9 +51,21 @@ class BufferPool:
         self._given[key] = weakref.ref(array, lambda _: self._take_back(key, block, size))
         return array.reshape(shape)
 
+    @staticmethod
+    def block_bytes(count: int) -> int:
+        """Bytes taken for an array of `count` bytes: eighths of a power of two, so that blocks find takers."""
+        if count < _SMALL:
+            return count
+        step = max(mmap.PAGESIZE, 1 << max(0, count.bit_length() - 4))
+        return -(-count // step) * step
+
+    def keeps(self, size: int, kept: int) -> bool:
+        """Whether a block that comes back is kept, with `kept` bytes of others."""
+        return size >= _SMALL and kept + size <= self._limit
+
     def _take_back(self, key: int, block: mmap.mmap, size: int) -> None:
         self._given.pop(key, None)
-        if self._kept + size <= self._limit:
+        if self.keeps(size, self._kept):
             self._free.setdefault(size, []).append(block)
             self._kept += size
 

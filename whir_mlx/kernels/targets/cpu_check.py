@@ -18,6 +18,7 @@ from ...errors import DeviceError
 from ..device import Device, refuse_large
 from ..operation import product
 from ..text import _INCLUDE, _KERNEL, FOLDER, KernelText, defines, dialect, load, parse, read_header
+from ..tuning import check_tuning
 from .compiler import build_file, find_compiler
 from .gpu import choose_group
 
@@ -124,7 +125,7 @@ class CheckDevice(Device):
 
     def __init__(self, seed: int, simd_width: int, round_up: bool, tuning: str, lock_step: bool = False):
         super().__init__("cpu")
-        self.tuning = tuning
+        self.tuning = check_tuning(tuning)
         self.seed = seed
         self.simd_width = self.reduce_width = simd_width
         # SIMD groups that run; the tests let it differ from what the wrappers take the device to have.
@@ -134,7 +135,7 @@ class CheckDevice(Device):
         self.texts: dict[str, str] = {}
 
     def __repr__(self) -> str:
-        chosen = (self.seed, self.simd_width, self.round_up, self.tuning, self.lock_step)
+        chosen = (self.seed, self.simd_width, self.round_up, self.tuning.target, self.lock_step)
         return "CheckDevice(seed={}, simd_width={}, round_up={}, tuning={!r}, lock_step={})".format(*chosen)
 
     def threads_for(self, cost: float) -> int:
@@ -164,7 +165,7 @@ class CheckDevice(Device):
         if len(arrays) != count_inputs:
             raise CheckError(f"kernel {name} declares {count_inputs} inputs, {len(arrays)} are given")
         if grid is not None:
-            group = choose_group(tuple(grid))
+            group = choose_group(tuple(grid), self.tuning.group_threads)
         modes = [self.seed, self.real_simd_width, self.round_up, self.lock_step, groups is not None]
         moduli, salts = zip(*formulas)
         lengths = [*(x.size for x in arrays), *lengths]

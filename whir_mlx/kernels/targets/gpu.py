@@ -11,17 +11,15 @@ from ...errors import DeviceError
 from ..device import Device, refuse_large
 from ..operation import product
 from ..text import load
-from .host_memory import keep_on_host
+from ..tuning import apple_family, tuning_for
 from .cuda_cache import cubin_cache, precompiled_launcher
 from .gpu_source import gpu_source, input_forms
+from .host_memory import keep_on_host
 
 __all__ = ["GpuDevice", "usable_gpu"]
 
-# 256 threads are safe on every Apple GPU however many registers a kernel takes (more may be refused), and enough for
-# NVIDIA.
-GROUP_THREADS = 256
-# MLX's CUDA back-end keeps arrays of up to 8 bytes in memory that lies with the host: each read, write and atomic of theirs
-# crosses the bus (H200: a grind's shared word is 10 times slower there). So none is made smaller than this.
+# MLX's CUDA back-end keeps arrays of up to 8 bytes in memory that lies with the host: each read, write and atomic of
+# theirs crosses the bus (H200: a grind's shared word is 10 times slower there). So none is made smaller than this.
 LEAST_WORDS = 4
 # CUDA's grids have at most this many groups along y and z.
 CUDA_GROUPS = 65535
@@ -40,13 +38,21 @@ def usable_gpu() -> str | None:
     return None
 
 
-def choose_group(grid: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Threads a group for independent threads: along x first, the rest along y, then z.
+def device_facts() -> dict:
+    """What MLX says of its default device: name, architecture, memory. Empty where it says nothing."""
+    import mlx.core as mx
+
+    ask = getattr(mx, "device_info", None)
+    return dict(ask()) if ask else {}
+
+
+def choose_group(grid: tuple[int, int, int], threads: int) -> tuple[int, int, int]:
+    """The group, of at most `threads`, for independent threads: along x first, the rest along y, then z.
 
     Only x may be rounded up past the grid (kernels check it), so y and z take powers of two that divide theirs.
     """
-    across = min(grid[0], GROUP_THREADS)
-    left = GROUP_THREADS // across
+    across = min(grid[0], threads)
+    left = threads // across
     down = min(grid[1] & -grid[1], 1 << left.bit_length() - 1)
     left //= down
     return across, down, min(grid[2] & -grid[2], 1 << left.bit_length() - 1)
@@ -63,6 +69,8 @@ class GpuDevice(Device):
         super().__init__(name)
         if not (trace and name == "metal") and usable_gpu() != name:
             raise DeviceError(_missing(name))
+        if name == "metal" and not trace:
+            self.tuning = tuning_for(name, apple_family(self.facts().get("architecture", "")))
 
     def asarray(self, x):
         """`x` (NumPy or MLX, uint32) as an MLX array. No copy of an MLX array."""
@@ -85,6 +93,18 @@ class GpuDevice(Device):
         if self.name != "cuda":
             return count
         return (-(-(4 * count + 0x4000) // 0x10000) * 0x10000 - 0x4000) // 4
+
+    def host_view(self, x) -> np.ndarray:
+        """`x` to be read by the host: in place on Metal, where memory is shared; a copy on CUDA."""
+        if self.name != "metal":
+            return self.numpy(x)
+        view = np.array(x, copy=False)
+        view.setflags(write=False)
+        return view
+
+    def facts(self) -> dict:
+        """What MLX says of the device: name, architecture, memory."""
+        return device_facts()
 
     def evaluate(self, *arrays) -> None:
         """Compute `arrays` and wait for them."""
@@ -110,7 +130,7 @@ class GpuDevice(Device):
         if groups is not None:
             grid = tuple(count * threads for count, threads in zip(groups, group))
         else:
-            group = choose_group(grid)
+            group = choose_group(grid, self.tuning.group_threads)
         if self.name == "cuda" and max(-(-grid[1] // group[1]), -(-grid[2] // group[2])) > CUDA_GROUPS:
             raise ValueError(f"{name} would need more than {CUDA_GROUPS} groups along y or z of its grid {tuple(grid)}")
         forms = input_forms([x.size for x in arrays]) if self.name == "metal" else ""

@@ -1,0 +1,94 @@
+"""The tuning table: an entry for every target, Apple families by MLX's architecture names; no entry passes what its
+hardware allows, or changes a proof."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.helpers import load_proof
+from tests.kernels.cuda_emulator import EmulatedCuda
+from tests.proving import commit
+from whir_mlx.kernels.device import NAMES
+from whir_mlx.kernels.targets.compiler import find_compiler
+from whir_mlx.kernels.tuning import TUNING, apple_family, check_tuning, tuning_for
+from whir_mlx.protocol.prover import open_proof
+
+ENTRIES = pytest.mark.parametrize("key", TUNING, ids=str)
+
+
+def test_every_target_has_an_entry_without_a_family():
+    assert {target for target, family in TUNING if family is None} == set(NAMES)
+    assert tuning_for("metal", "apple11") is tuning_for("metal")  # a chip newer than the table
+
+
+@ENTRIES
+def test_entries_are_filed_under_their_own_name(key):
+    assert (TUNING[key].target, TUNING[key].family) == key
+
+
+@pytest.mark.parametrize(
+    ("architecture", "family"),
+    [
+        ("applegpu_g13g", "apple7"),
+        ("applegpu_g13d", "apple7"),
+        ("applegpu_g14s", "apple8"),
+        ("applegpu_g15s", "apple9"),
+        ("applegpu_g16g", "apple9"),
+        ("applegpu_g17g", "apple10"),
+        ("applegpu_g99g", None),
+        ("sm_90", None),
+        ("", None),
+    ],
+)
+def test_families_by_architecture(architecture, family):
+    assert apple_family(architecture) == family
+    assert family is None or ("metal", family) in TUNING
+
+
+@ENTRIES
+def test_entries_keep_the_hardwares_limits(key):
+    """32 KB of threadgroup memory, 1,024 threads a group, powers of two where kernels split by them."""
+    entry = TUNING[key]
+    across, along = entry.tile_threads
+    assert 4 * entry.tile_words <= 32768 and across * along <= entry.group_threads <= 1024
+    powers = (entry.tile_words, entry.tile_lanes, entry.sum_threads, entry.group_threads, entry.fold_rows)
+    assert all(x > 0 and x & (x - 1) == 0 for x in powers)
+    # At least one level a pass, and a group's lanes within a tile's.
+    assert across <= entry.tile_lanes < entry.tile_words
+    if key[0] == "metal":
+        assert 0 < entry.window_permutations <= 1 << 21
+    if key[0] in ("metal", "cuda"):
+        assert entry.group_threads % 32 == 0 and entry.search_threads and entry.search_reach
+
+
+def test_the_check_build_takes_tiles_of_the_gpu_and_threads_of_the_cpu():
+    for target in ("metal", "cuda"):
+        entry, gpu, cpu = check_tuning(target), tuning_for(target), tuning_for("cpu")
+        assert (entry.target, entry.tile_threads, entry.sum_threads) == (target, gpu.tile_threads, cpu.sum_threads)
+        assert entry.window_permutations == gpu.window_permutations
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler is installed")
+def test_an_apple_entry_makes_the_same_proof():
+    # On the emulated GPU, which runs the same texts: launches are cut as on that chip, the numbers are the crates'.
+    device = EmulatedCuda()
+    device.tuning = tuning_for("metal", "apple7")
+    case = load_proof("suffix_n10_k4_johnson")
+    assert open_proof(commit(case.args, case.arguments, device), case.arguments["schedule"]) == case.proof
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler is installed")
+def test_launches_follow_the_table():
+    """A table with other numbers gives other launches, and the same proof: small tiles, and layers one a launch."""
+    case, sizes = load_proof("suffix_n10_k4_johnson"), []
+    for changes in ({}, {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": 32}):
+        device = EmulatedCuda()
+        device.tuning = replace(device.tuning, **changes)
+        launched = []
+        launch = device.launch
+        device.launch = lambda name, *a, launch=launch, launched=launched, **k: (
+            launched.append(name) or launch(name, *a, **k)
+        )
+        assert open_proof(commit(case.args, case.arguments, device), case.arguments["schedule"]) == case.proof
+        sizes.append((launched.count("ntt"), launched.count("tree_layers")))
+    assert sizes[1][0] > sizes[0][0] and sizes[0][1] > sizes[1][1] == 0

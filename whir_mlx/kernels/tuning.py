@@ -1,0 +1,174 @@
+"""Numbers that belong to a device: how its launches are cut, by target and, on Apple GPUs, by family.
+
+Whatever a wrapper chooses by device stands here, with the reason beside it; limits that no device may pass (CUDA's
+grids) stay with the target. Nothing here changes a result.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+__all__ = ["TUNING", "Tuning", "apple_family", "check_tuning", "tuning_for"]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Launch shapes of one kind of device.
+
+    tile_words, tile_lanes, tile_threads: of a transform's pass: words of threadgroup memory, lanes a tile at most,
+    threads along lanes and butterflies. The words and lanes together are the radix split: levels a pass are
+    log2(tile_words / lanes).
+    group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
+    fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
+    fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
+    are for each of fold_threads. eq_log_each: log2 of the entries of an eq table that a thread makes. direct_variables:
+    with one entry a thread, up to here it is its own product. search_threads: of a grind, at least and at most (0: the
+    pool's); half the expected candidates in between. search_reach: candidates of a search that cannot be asked
+    whether it found something, as a multiple of the expected number (0: all). window_permutations: permutations of
+    width 16 in one dispatch (0: no limit). fused_leaf_rows: rows from which a thread hashes four of them and their
+    parents. cooperative_rows: up to so many rows, or nodes of a layer, sixteen lanes make a permutation together (0:
+    never).
+    wake_nanoseconds: work from which waking a pool of host threads pays.
+    """
+
+    target: str
+    family: str | None = None
+    tile_words: int = 4096
+    tile_lanes: int = 16
+    tile_threads: tuple[int, int] = (1, 1)
+    group_threads: int = 256
+    sum_threads: int = 64
+    fold_short_row: int = 64
+    fold_many_rows: int = 1 << 14
+    fold_rows: int = 256
+    fold_least_rows: int = 256
+    fold_threads: int = 1
+    eq_log_each: int = 0
+    direct_variables: int = 6
+    search_threads: tuple[int, int] = (0, 0)
+    search_reach: int = 0
+    window_permutations: int = 0
+    fused_leaf_rows: int = 4
+    cooperative_rows: int = 0
+    wake_nanoseconds: float = 0.0
+
+
+_CPU = Tuning(
+    "cpu",
+    # 16 KB: half of a core's 32 KB first-level cache. 16 lanes make 64-byte rows, a cache line.
+    tile_words=4096,
+    tile_lanes=16,
+    # A group is one vector of threads, so its size is not ours to choose.
+    tile_threads=(1, 1),
+    # A few vectors a core; more shares cost more to add than they balance.
+    sum_threads=64,
+    # Products past 2^6 entries cost more than a second launch of some 10 us.
+    direct_variables=6,
+    # The host sees what a search found: it searches on, and its threads are the pool's.
+    search_threads=(0, 0),
+    search_reach=0,
+    # A pool's worker that sleeps wakes in some 50 us.
+    wake_nanoseconds=50_000.0,
+)
+
+_GPU = replace(
+    _CPU,
+    # 16 KB of threadgroup memory, so that two groups share the 32 KB of a core of an Apple GPU; 16 lanes by 16
+    # butterflies are 256 threads.
+    tile_threads=(16, 16),
+    # Safe on every Apple GPU however many registers a kernel takes (the worst case is granted 384), and enough for
+    # NVIDIA.
+    group_threads=256,
+    # 128 SIMD groups: enough to read at full bandwidth, and 4 shares a lane for the SIMD group that adds them up.
+    sum_threads=4096,
+    # A thread waits some 0.6 us for each four of its rows (H200): few rows where values are few.
+    fold_least_rows=16,
+    fold_threads=1 << 16,
+    # 2^3 entries share n - 3 factors: some 3 products an entry, and one launch whatever n is.
+    eq_log_each=3,
+    # All of 32 times the expected number miss once in e^32 proofs, and the host sees it.
+    search_reach=32,
+    # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a
+    # row. 2^18 rows are 2^16 threads.
+    fused_leaf_rows=1 << 18,
+    wake_nanoseconds=0.0,
+)
+
+# Measured on one NVIDIA H200 (sm_90).
+_CUDA = replace(
+    _GPU,
+    target="cuda",
+    # Few rows leave most of a GPU idle, so that a thread a row takes the time of one thread, which needs five times as
+    # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
+    # leaves of 64 words and four layers more).
+    cooperative_rows=1 << 13,
+    # The step in which a witness turns up is lost to the threads behind it. 2^14 threads, one a lane, take 10 us a
+    # step, 2^17 take 50 us.
+    search_threads=(1 << 14, 1 << 17),
+)
+
+_METAL = replace(
+    _GPU,
+    target="metal",
+    # macOS stops a GPU that is busy for too long while a display is active; the budget is undocumented, others stay
+    # below 100 ms. 2^21 permutations are some 60 ms on an M1, at a published Metal prover's rate.
+    window_permutations=1 << 21,
+    # The 8 cores of the smallest chips hold some 2^9 sixteens at once.
+    cooperative_rows=1 << 10,
+    # 2^13 threads fill 8 cores of 128 lanes eight times over.
+    search_threads=(1 << 13, 1 << 15),
+)
+
+# None of the Apple entries was run on such a chip. All have SIMD groups of 32, 32 KB of threadgroup memory a group and
+# 1,024 threads a group at most, so tiles and groups are the same; what differs is how many threads fill a chip.
+# A core has some 208 KB of registers, so that about 1,000 threads of a Poseidon2 kernel (50 registers) are resident:
+# 8 to 10 cores of a plain chip are full at 2^14 threads, which hash 2^16 rows four a thread.
+_APPLE = replace(_METAL, fused_leaf_rows=1 << 16)
+
+TUNING: dict[tuple[str, str | None], Tuning] = {
+    ("cpu", None): _CPU,
+    ("numpy", None): replace(_CPU, target="numpy"),  # no launches; only its windows are asked for
+    ("cuda", None): _CUDA,
+    ("metal", None): _METAL,  # no family known: a trace, or a chip newer than this table
+    # M1, 8 cores and up at 1.28 GHz: the slowest, so its windows are everybody's.
+    ("metal", "apple7"): replace(_APPLE, family="apple7"),
+    # M2: the same core, 10% faster: windows of 2^21 are some 45 ms.
+    ("metal", "apple8"): replace(_APPLE, family="apple8"),
+    # M3, M4: registers, threadgroup memory and cache share one store that is allotted while a kernel runs, so spills
+    # and occupancy matter less; windows would hold twice the work, which saves 3 us in 60 ms: not worth a change.
+    ("metal", "apple9"): replace(_APPLE, family="apple9"),
+    # M5: as apple9; its matrix units do no integer products of 32 bits.
+    ("metal", "apple10"): replace(_APPLE, family="apple10"),
+}
+"""By (target, family)."""
+
+_GENERATIONS = {13: "apple7", 14: "apple8", 15: "apple9", 16: "apple9", 17: "apple10"}
+
+
+def apple_family(architecture: str) -> str | None:
+    """Apple's GPU family by MLX's architecture name (applegpu_g13g: apple7); None for one that is not known."""
+    found = re.match(r"applegpu_g(\d+)", architecture)
+    return _GENERATIONS.get(int(found.group(1))) if found else None
+
+
+def tuning_for(target: str, family: str | None = None) -> Tuning:
+    """The entry of a target and family; that of the target alone where the family has none."""
+    return TUNING.get((target, family)) or TUNING[target, None]
+
+
+def check_tuning(target: str) -> Tuning:
+    """For the check build, which runs threads one at a time: a GPU's tiles and windows, a CPU's number of threads."""
+    tuning = tuning_for(target)
+    return replace(
+        tuning_for("cpu"),
+        target=target,
+        tile_words=tuning.tile_words,
+        tile_lanes=tuning.tile_lanes,
+        tile_threads=tuning.tile_threads,
+        group_threads=tuning.group_threads,
+        window_permutations=tuning.window_permutations,
+        cooperative_rows=tuning.cooperative_rows,
+        eq_log_each=tuning.eq_log_each,
+        search_threads=tuning.search_threads,
+    )
