@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import threading
 from functools import lru_cache
 
 import numpy as np
@@ -25,6 +27,50 @@ def _tables(device: Device):
     words = device.asarray(np.array(table_words(), np.uint32))
     device.evaluate(words)
     return words
+
+
+class _FixedBuffers(threading.local):
+    """Where the step runs on the host at once (`Device.bind`): its buffers, one set a thread, and the bound launch.
+
+    A proof takes some 60 steps of a few permutations, and packing a launch anew would cost as much as the step.
+    """
+
+    SIZE = struct.Struct("=8I")
+    LIMITS = (4096, 1024, 64, 1024)  # words absorbed, words of shares, samples, indices
+
+    def __init__(self, device: Device):
+        self.size = np.zeros(8, np.uint32)
+        self.state = np.zeros(26, np.uint32)
+        self.words, self.shares, self.samples, self.indices = (np.zeros(n, np.uint32) for n in self.LIMITS)
+        self.new_state = np.zeros(26, np.uint32)
+        self.message = np.zeros(8, np.uint32)
+        buffers = [self.size, _tables(device), self.state, self.words, self.words, self.words, self.shares]
+        buffers += [self.new_state, self.samples, self.indices, self.message]
+        self.run = device.bind("challenge", buffers, grid=(device.simd_width, 1, 1), lanes=device.simd_width)
+        self._packed_size = memoryview(self.size).cast("B")
+
+    def fits(self, *counts: int) -> bool:
+        """Whether a step with these `LIMITS` fits."""
+        return all(count <= limit for count, limit in zip(counts, self.LIMITS))
+
+    def step(self, state, segments: list, shares, numbers: tuple[int, ...]) -> tuple:
+        """New state, samples, indices and message. numbers: samples, indices, index bits, and the shares' shape."""
+        end = 0
+        for segment in segments:
+            start, end = end, end + segment.size
+            self.words[start:end] = segment.reshape(-1)
+        if shares is not None:
+            self.shares[: shares.size] = shares.reshape(-1)
+        self.state[:] = state
+        self.SIZE.pack_into(self._packed_size, 0, end, 0, 0, *numbers)
+        self.run()
+        samples, indices = self.samples[: numbers[0]], self.indices[: numbers[1]]
+        return self.new_state.copy(), samples.copy(), indices.copy(), self.message.copy()
+
+
+@lru_cache(maxsize=8)
+def _fixed(device: Device) -> _FixedBuffers:
+    return _FixedBuffers(device)
 
 
 @operation
@@ -65,15 +111,21 @@ def _step(device: Device, state, segments: list, shares, num_samples: int, num_i
         runs.append(state)
         sizes.append(0)
     drawn = num_indices if index_bits else 0
-    new_state, samples, indices, message = device.launch(
-        "challenge",
-        (*sizes, num_samples, drawn, index_bits, *((0, 0) if shares is None else shares.shape)),
-        [_tables(device), state, *runs, state if shares is None else shares],
-        [(26,), (max(1, num_samples),), (max(1, drawn),), (8,)],
-        grid=(device.simd_width, 1, 1),
-        group=(device.simd_width, 1, 1),
-        lanes=device.simd_width,
-    )
+    added = (0, 0) if shares is None else shares.shape
+    fixed = _fixed(device)
+    if fixed.run and fixed.fits(sum(sizes), product(added), num_samples, drawn):
+        outputs = fixed.step(state, segments, shares, (num_samples, drawn, index_bits, *added))
+    else:
+        outputs = device.launch(
+            "challenge",
+            (*sizes, num_samples, drawn, index_bits, *added),
+            [_tables(device), state, *runs, state if shares is None else shares],
+            [(26,), (max(1, num_samples),), (max(1, drawn),), (8,)],
+            grid=(device.simd_width, 1, 1),
+            group=(device.simd_width, 1, 1),
+            lanes=device.simd_width,
+        )
+    new_state, samples, indices, message = outputs
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))
     samples = samples if num_samples else samples[:0]

@@ -81,6 +81,14 @@ class Device:
     def evaluate(self, *arrays) -> None:
         """Wait until `arrays` are computed (nothing to do where launches run at once)."""
 
+    def bind(self, name: str, buffers: list, *, grid: tuple[int, int, int], lanes: int):
+        """A function that runs `<name>.metal` on these `buffers` (its inputs, then its outputs) at every call; None where
+        launches do not run at once on the host. For one small kernel run again and again: `launch` costs more than it.
+
+        grid: threads; lanes: threads a vector. Whoever holds the function must not call it from two threads at a time.
+        """
+        return None
+
     def launch(
         self,
         name: str,
@@ -124,6 +132,9 @@ class CpuDevice(Device):
     def threads_for(self, cost: float) -> int:
         """Pool threads that a launch of `cost` nanoseconds is worth: waking a sleeping worker takes some 50 us."""
         return self.threads if cost > 50_000 else 1
+
+    def bind(self, name, buffers, *, grid, lanes):
+        return cpu.BoundLaunch(cpu.compile_kernel(name, (), lanes, self.vector_lanes), buffers, grid)
 
     def launch(
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
