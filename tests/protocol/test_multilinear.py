@@ -10,6 +10,7 @@ from whir_mlx.field.constants import P, two_adic_generator
 from whir_mlx.protocol.multilinear import (
     add,
     base_powers,
+    base_squares,
     contract,
     eq_factors,
     eq_table,
@@ -18,7 +19,6 @@ from whir_mlx.protocol.multilinear import (
     mul,
     mul_arrays,
     next_at,
-    power_factors,
     powers,
     product,
     root_powers,
@@ -61,7 +61,7 @@ def test_points_and_tables(n):
     assert evaluate(array(values).reshape(-1, 4), point) == multilinear.evaluate(values, point)
     shape = (1, n, 4)
     factors = eq_factors(array(point).reshape(shape), array(x).reshape(shape))
-    assert tuples(product(factors)) == [multilinear.eq(point, x)]
+    assert tuples(product(factors.transpose(2, 1, 0))) == [multilinear.eq(point, x)]
 
 
 @pytest.mark.parametrize("n", range(6))
@@ -79,20 +79,20 @@ def test_contraction_of_base_and_extension_rows(n):
 
 
 @pytest.mark.parametrize("n", range(5))
-def test_query_weights(n):
-    rng = random.Random(n)
-    x, z = elements(rng, n), [0, 1, P - 1, rng.randrange(P)]
-    factors = power_factors(array(z), array(x[::-1]).reshape(1, n, 4))
-    assert tuples(product(factors)) == [multilinear.power_at(field.ext(entry), x) for entry in z]
+def test_powers_of_base_numbers(n):
+    z = [0, 1, P - 1, random.Random(n).randrange(P)]
+    assert base_squares(array(z), n).tolist() == [[pow(entry, 2**s, P) for entry in z] for s in range(n)]
     assert base_powers(array(z), n).tolist() == [[pow(entry, b, P) for b in range(2**n)] for entry in z]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 9])
 def test_powers(count):
-    expected = [field.ext(1)]
-    while len(expected) < count:
-        expected.append(field.mul(expected[-1], LARGEST))
-    assert tuples(powers(LARGEST, count)) == expected[:count]
+    bases = [LARGEST, (1, 2, 3, 4)]
+    for x, got in zip(bases, powers(bases, count), strict=True):
+        expected = [field.ext(1)]
+        while len(expected) < count:
+            expected.append(field.mul(expected[-1], x))
+        assert tuples(got) == expected[:count]
 
 
 @pytest.mark.parametrize("bits", [0, 1, 9, 10, 18, 19, 27])

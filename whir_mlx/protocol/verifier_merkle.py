@@ -86,7 +86,8 @@ def check_multiproofs(device, tree: TreeConfig, plans: list[Multiproof]) -> None
             check_multiproofs(device, tree, plans[:k])  # the digests of those before come first
             raise fault
     paths.place_siblings(plans)
-    for k, (plan, reached) in enumerate(zip(plans, paths.climb(device, tree, _leaf_digests(device, tree, plans, paths)))):
+    digests = paths.climb(device, tree, _leaf_digests(device, tree, plans, paths))
+    for k, (plan, reached) in enumerate(zip(plans, digests)):
         expected = plan.cap[paths.cap_positions(k, plan)]
         differing = np.flatnonzero((reached != expected).any(axis=1))
         if len(differing):
