@@ -49,23 +49,34 @@ class _FixedBuffers(threading.local):
         self.run = device.bind("challenge", buffers, grid=(device.simd_width, 1, 1), lanes=device.simd_width)
         self._packed_size = memoryview(self.size).cast("B")
 
-    def fits(self, *counts: int) -> bool:
-        """Whether a step with these `LIMITS` fits."""
-        return all(count <= limit for count, limit in zip(counts, self.LIMITS))
+    def step(self, state, segments: list, shares, numbers: tuple[int, ...]) -> tuple | None:
+        """New state, samples, indices and message; None where the step does not fit.
 
-    def step(self, state, segments: list, shares, numbers: tuple[int, ...]) -> tuple:
-        """New state, samples, indices and message. numbers: samples, indices, index bits, and the shares' shape."""
+        numbers: samples, indices, index bits, and the shares' shape.
+        """
+        num_samples, num_indices = numbers[:2]
+        if num_samples > len(self.samples) or num_indices > len(self.indices):
+            return None
         end = 0
         for segment in segments:
             start, end = end, end + segment.size
+            if end > len(self.words):
+                return None
             self.words[start:end] = segment.reshape(-1)
         if shares is not None:
+            if shares.size > len(self.shares):
+                return None
             self.shares[: shares.size] = shares.reshape(-1)
         self.state[:] = state
         self.SIZE.pack_into(self._packed_size, 0, end, 0, 0, *numbers)
         self.run()
-        samples, indices = self.samples[: numbers[0]], self.indices[: numbers[1]]
-        return self.new_state.copy(), samples.copy(), indices.copy(), self.message.copy()
+        samples = self.samples[:num_samples].copy() if num_samples else _NOTHING
+        indices = self.indices[:num_indices].copy() if num_indices else _NOTHING
+        return self.new_state.copy(), samples, indices, _NOTHING if shares is None else self.message.copy()
+
+
+_NOTHING = np.zeros(0, np.uint32)
+_NOTHING.setflags(write=False)
 
 
 @lru_cache(maxsize=8)
@@ -105,17 +116,16 @@ def _step(device: Device, state, segments: list, shares, num_samples: int, num_i
         raise ValueError(f"segments must be 1 to 3 arrays, got {len(segments)}")
     if not 0 <= index_bits <= MAX_INDEX_BITS:
         raise ValueError(f"index_bits must be in 0..{MAX_INDEX_BITS}, got {index_bits}")
-    sizes = [product(x.shape) for x in segments]
-    runs = [x if n else state for x, n in zip(segments, sizes)]
-    while len(runs) < 3:
-        runs.append(state)
-        sizes.append(0)
     drawn = num_indices if index_bits else 0
     added = (0, 0) if shares is None else shares.shape
     fixed = _fixed(device)
-    if fixed.run and fixed.fits(sum(sizes), product(added), num_samples, drawn):
-        outputs = fixed.step(state, segments, shares, (num_samples, drawn, index_bits, *added))
-    else:
+    outputs = fixed.step(state, segments, shares, (num_samples, drawn, index_bits, *added)) if fixed.run else None
+    if outputs is None:
+        sizes = [product(x.shape) for x in segments]
+        runs = [x if n else state for x, n in zip(segments, sizes)]
+        while len(runs) < 3:
+            runs.append(state)
+            sizes.append(0)
         outputs = device.launch(
             "challenge",
             (*sizes, num_samples, drawn, index_bits, *added),

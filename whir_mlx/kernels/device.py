@@ -84,8 +84,8 @@ class Device:
     def bind(self, name: str, buffers: list, *, grid: tuple[int, int, int], lanes: int):
         """A function that runs `<name>.metal` on these `buffers`, its inputs and then its outputs, at every call.
 
-        None where launches do not run at once on the host. For a small kernel that runs again and again, where packing a
-        launch costs more than the kernel.
+        None where launches do not run at once on the host. For a small kernel that runs again and again, where packing
+        costs more than the kernel.
 
         grid: threads; lanes: threads a vector. Whoever holds the function must not call it from two threads at a time.
         """

@@ -43,5 +43,5 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     if config.max_pow_bits:
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
-    kernels.append(("expand_point", {}, 1))
+    kernels += [("expand_point", {}, 1), ("ext_arithmetic", {"OPERATION": 2}, 0)]
     return tuple((name, tuple(sorted(values.items())), lanes) for name, values, lanes in kernels)

@@ -232,6 +232,8 @@ class Transcript:
 
     def _segments(self) -> list:
         """The queue as device arrays, neighbouring host arrays joined."""
+        if len(self._queue) == 1:
+            return [self._one(self._queue[0])]
         runs = []
         for array in self._queue:
             if runs and isinstance(array, np.ndarray) and isinstance(runs[-1][-1], np.ndarray):

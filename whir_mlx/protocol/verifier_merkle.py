@@ -8,6 +8,7 @@ Source: p3-merkle-tree 0.8.0 (`mmcs/mod.rs`, `pruning.rs`), p3-commit 0.8.0 (`ad
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -62,14 +63,22 @@ def plan_multiproof(
     """
     if len(rows) != len(indices):
         raise VerificationError("StirQueryCountMismatch", where=where, expected=len(indices), got=len(rows))
-    if len(cap) != tree.cap_length(height):
-        raise _invalid(where, f"a cap of {tree.cap_length(height)} digests", len(cap))
+    cap_length, levels = _cap_of(tree, height)
+    if len(cap) != cap_length:
+        raise _invalid(where, f"a cap of {cap_length} digests", len(cap))
     indices = np.asarray(indices, dtype=np.int64)
-    if len(indices) and not 0 <= indices.min() <= indices.max() < height:
+    # As unsigned numbers, negative ones are above all heights.
+    if indices.view(np.uint64).max(initial=0) >= height:
         raise _invalid(where, f"indices in 0..{height - 1}", int(indices.min() if indices.min() < 0 else indices.max()))
     if len(indices) and rows.shape[1] != width:
         raise _invalid(where, f"rows of {width} words", rows.shape[1])
-    return Multiproof(cap, rows, siblings, indices, tree.cap_layer(height), where)
+    return Multiproof(cap, rows, siblings, indices, levels, where)
+
+
+@lru_cache(maxsize=256)
+def _cap_of(tree: TreeConfig, height: int) -> tuple[int, int]:
+    """Digests of the cap of a tree of `height` leaves, and the steps up to it."""
+    return tree.cap_length(height), tree.cap_layer(height)
 
 
 def check_multiproofs(device, tree: TreeConfig, plans: list[Multiproof]) -> None:
@@ -86,7 +95,7 @@ def check_multiproofs(device, tree: TreeConfig, plans: list[Multiproof]) -> None
             check_multiproofs(device, tree, plans[:k])  # the digests of those before come first
             raise fault
     paths.place_siblings(plans)
-    digests = paths.climb(device, tree, _leaf_digests(device, tree, plans, paths))
+    digests = paths.climb(device, tree, _leaf_digests(device, tree, paths))
     for k, (plan, reached) in enumerate(zip(plans, digests)):
         expected = plan.cap[paths.cap_positions(k, plan)]
         differing = np.flatnonzero((reached != expected).any(axis=1))
@@ -102,21 +111,21 @@ class _Paths:
     Letters: u distinct (plan, index) pairs in order, L the most levels of a plan. Column j of a table belongs to pair
     j, row l to level l (0: the leaves).
 
-    `slots` (queries,): the pair of every query, `leaders` (u,): its first query, plan after plan; `ends`: where each
-    plan's queries end; `owner` (u,): the plan; `levels` (plans,); `ancestors` (L + 1, u): node of the pair at the
-    level; `leads` (L + 1, u): whether it is the first pair below that node. `nodes` (N, 8): the children of every
-    level from the leaves up; level l is `nodes[bounds[l]:bounds[l + 1]]`. `known` (L, u): the leading pairs that climb
-    on from that level, whose digests belong at `places` in it. `missing` (d,): the nodes that no pair leads to, in
-    the order of the plans' siblings; `needed` (plans,): how many they are.
+    `slots` (queries,): the pair of every query, plan after plan; `ends`: where each plan's queries end; `rows`: each
+    plan's distinct rows, by ascending index; `owner` (u,): the plan; `levels` (plans,). `ancestors` (L + 1, u): node of
+    the pair at the level; `leads` (L + 1, u): whether it is the first pair below that node. `nodes` (N, 8): the
+    children of every level from the leaves up; level l is `nodes[bounds[l]:bounds[l + 1]]`. `known` (L, u): the leading
+    pairs that climb on from that level, whose digests belong at `places` in it. `missing` (d,): the nodes that no pair
+    leads to, in the order of the plans' siblings; `needed` (plans,): how many they are.
     """
 
     slots: np.ndarray
-    leaders: np.ndarray
     ends: list[int]
     owner: np.ndarray
     levels: np.ndarray
     ancestors: np.ndarray
     leads: np.ndarray
+    rows: list[np.ndarray]
     nodes: np.ndarray
     bounds: list[int]
     known: np.ndarray
@@ -126,20 +135,24 @@ class _Paths:
 
     @classmethod
     def of(cls, tree: TreeConfig, plans: list[Multiproof]) -> _Paths:
-        counts = [len(plan.indices) for plan in plans]
+        ends = np.cumsum([len(plan.indices) for plan in plans]).tolist()
         keys = np.concatenate([plan.indices + (k << _INDEX_BITS) for k, plan in enumerate(plans)])
         pairs, leaders, slots = np.unique(keys, return_index=True, return_inverse=True)
         owner = pairs >> _INDEX_BITS
-        levels = np.array([plan.levels for plan in plans])
-        depth = np.arange(levels.max() + 1)[:, None]
+        queries = np.split(leaders, np.searchsorted(owner, np.arange(1, len(plans))))
+        rows = [plan.rows[mine - (end - len(plan.rows))] for plan, mine, end in zip(plans, queries, ends)]
+        # Tables of half the words from here on.
+        owner, positions = owner.astype(np.int32), (pairs & ((1 << _INDEX_BITS) - 1)).astype(np.int32)
+        levels = np.array([plan.levels for plan in plans], dtype=np.int32)
+        depth = np.arange(levels.max() + 1, dtype=np.int32)[:, None]
         log_arity = tree.arity.bit_length() - 1
-        ancestors = (pairs & ((1 << _INDEX_BITS) - 1)) >> (depth * log_arity)
+        ancestors = positions >> (depth * log_arity)
         reaches = depth <= levels[owner]
         leads = reaches.copy()
         leads[:, 1:] &= (ancestors[:, 1:] != ancestors[:, :-1]) | (owner[1:] != owner[:-1])
         known = leads[:-1] & reaches[1:]
         climbing = leads[1:]  # one pair for each group of children
-        groups = np.cumsum(climbing, axis=1)
+        groups = np.cumsum(climbing, axis=1, dtype=np.int32)
         bounds = np.concatenate(([0], np.cumsum(climbing.sum(axis=1) * tree.arity)))
         places = ((groups - 1) * tree.arity + (ancestors[:-1] & (tree.arity - 1)))[known]
         sizes = known.sum(axis=1)
@@ -149,8 +162,8 @@ class _Paths:
         owners = np.broadcast_to(owner, climbing.shape)[climbing][missing // tree.arity]
         return cls(
             slots=slots.reshape(-1),
-            leaders=leaders,
-            ends=np.cumsum(counts).tolist(),
+            ends=ends,
+            rows=rows,
             owner=owner,
             levels=levels,
             ancestors=ancestors,
@@ -163,14 +176,10 @@ class _Paths:
             needed=np.bincount(owners, minlength=len(plans)).tolist(),
         )
 
-    def rows(self, k: int, plan: Multiproof) -> np.ndarray:
-        """The distinct rows of plan k, by ascending index."""
-        return plan.rows[self.leaders[self.owner == k] - (self.ends[k] - len(plan.indices))]
-
     def fault(self, k: int, plan: Multiproof) -> VerificationError | None:
         """What is wrong with plan k apart from its digests."""
         slots = self.slots[self.ends[k] - len(plan.indices) : self.ends[k]]
-        distinct = self.rows(k, plan)
+        distinct = self.rows[k]
         if len(distinct) != len(plan.rows) and not np.array_equal(distinct[slots - slots.min()], plan.rows):
             return _invalid(plan.where, "one row for one index", "different rows")
         if self.needed[k] != len(plan.siblings):
@@ -203,13 +212,12 @@ class _Paths:
         return reached
 
 
-def _leaf_digests(device, tree: TreeConfig, plans: list[Multiproof], paths: _Paths) -> np.ndarray:
+def _leaf_digests(device, tree: TreeConfig, paths: _Paths) -> np.ndarray:
     """The digests of the distinct rows of all plans, (u, 8), one launch for each width."""
     digests = np.empty((len(paths.owner), DIGEST_WIDTH), dtype=np.uint32)
-    rows = [paths.rows(k, plan) for k, plan in enumerate(plans)]
-    widths = np.array([part.shape[1] for part in rows])
+    widths = np.array([part.shape[1] for part in paths.rows])
     for width in set(widths.tolist()):
-        joined = np.concatenate([part for part in rows if part.shape[1] == width])
+        joined = np.concatenate([part for part in paths.rows if part.shape[1] == width])
         hashed = device.numpy(hash_rows(device, device.asarray(joined), rate=tree.leaf_rate))
         digests[(widths == width)[paths.owner]] = hashed
     return digests

@@ -11,10 +11,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whir_mlx.errors import VerificationError
-from whir_mlx.field.constants import EXT_DEGREE
+from whir_mlx.field.constants import EXT_DEGREE, P
+from whir_mlx.kernels.fold_axis import fold_axis
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle_config import TreeConfig
-from whir_mlx.protocol.multilinear import ZERO, add, base_powers, contract, eq_table, evaluate, expand, mul, root_powers
+from whir_mlx.protocol.multilinear import (
+    ZERO,
+    add,
+    base_powers,
+    contract,
+    eq_tables,
+    expand,
+    mul,
+    mul_arrays,
+    root_powers,
+    scalar,
+)
 from whir_mlx.protocol.parameters import WhirConfig
 from whir_mlx.protocol.proof import MerkleOpening, Proof
 from whir_mlx.protocol.statement import Schedule
@@ -70,14 +82,15 @@ class WhirReplay:
         check_multiproofs(self.device, self.tree, self.multiproofs)
         num_rounds = len(self.config.rounds)
         if len(self.multiproofs) > num_rounds:
-            points, folds = self._folds()
+            tables = eq_tables([self._variable_order(challenges) for challenges in self.challenges])
+            points, folds = self._folds(tables)
             self._check_final_folds(points[num_rounds], folds[num_rounds])
         if failure is not None:
             raise failure
         for constraint, query_points, values in zip(self.constraints, points, folds):
             constraint.query_points = query_points
             constraint.values.append(values)
-        self._check_claims(initial)
+        self._check_claims(initial, tables)
 
     def _replay(self, cap: np.ndarray, ood_points: list, batch_points: list) -> InitialConstraint:
         """The transcript: draws every challenge, leaves what is to be checked at last in the lists."""
@@ -201,16 +214,21 @@ class WhirReplay:
             )
         )
 
-    def _folds(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _folds(self, tables: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Of every codeword: the points z (q,) queried, and the folds (q, 4) of the rows opened there, canonical."""
         points, folds = [], []
         for i, multiproof in enumerate(self.multiproofs):
             opening, log_height = self._codeword(i)
             points.append(root_powers(log_height, multiproof.indices))
-            if len(multiproof.indices):
-                folds.append(contract(opening.rows, eq_table(self._variable_order(self.challenges[i]))))
-            else:
+            if not len(multiproof.indices):
                 folds.append(_NO_VALUES)
+                continue
+            # Montgomery words times canonical ones: the sum is canonical.
+            weights = self.device.asarray(tables[i].astype(np.uint32))
+            rows, extension = self.device.asarray(multiproof.rows), opening.kind == "extension"
+            if extension:
+                rows = rows.reshape((len(multiproof.rows), -1, EXT_DEGREE))
+            folds.append(self.device.numpy(fold_axis(self.device, rows, weights, axis=1, ext=extension)))
         return points, folds
 
     def _check_final_folds(self, points: np.ndarray, folds: np.ndarray) -> None:
@@ -229,21 +247,21 @@ class WhirReplay:
                 got=folds[at].tolist(),
             )
 
-    def _check_claims(self, initial: InitialConstraint) -> None:
+    def _check_claims(self, initial: InitialConstraint, tables: list[np.ndarray]) -> None:
         """The claim after the last sumcheck is the final polynomial times the combined weights at the drawn point."""
         whir = self.proof.whir
         sumchecks = [whir.initial_sumcheck, *(round_proof.sumcheck for round_proof in whir.rounds)]
-        added, coefficients = combined_values(initial, self.constraints)
+        added, coefficients = combined_values(self.device, initial, self.constraints)
         claim = ZERO
         for value, sumcheck, challenges in zip(added, sumchecks, self.challenges):
             claim = reduce_claim(add(claim, value), sumcheck, challenges)
         if whir.final_sumcheck is not None:
             claim = reduce_claim(claim, whir.final_sumcheck, self.challenges[-1])
         drawn = [challenge for challenges in self.challenges for challenge in challenges]
-        expected = mul(
-            weights_at(self.layout, self.plan.claims, initial, self.constraints, coefficients, drawn),
-            evaluate(whir.final_poly, self._variable_order(self.challenges[-1])),
+        weights = weights_at(
+            self.device, self.layout, self.plan.claims, initial, self.constraints, coefficients, drawn
         )
+        expected = mul(weights, scalar(mul_arrays(whir.final_poly.astype(np.uint64), tables[-1]).sum(axis=0) % P))
         if claim != expected:
             raise VerificationError("SumcheckFailed", where="final", expected=expected, got=claim)
 
@@ -252,4 +270,4 @@ class WhirReplay:
         return challenges[::-1] if self.layout.order == "suffix" else challenges
 
 
-_NO_VALUES = np.zeros((0, EXT_DEGREE), dtype=np.uint64)
+_NO_VALUES = np.zeros((0, EXT_DEGREE), dtype=np.uint32)
