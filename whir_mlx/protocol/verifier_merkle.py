@@ -137,9 +137,16 @@ class _Paths:
     def of(cls, tree: TreeConfig, plans: list[Multiproof]) -> _Paths:
         ends = np.cumsum([len(plan.indices) for plan in plans]).tolist()
         keys = np.concatenate([plan.indices + (k << _INDEX_BITS) for k, plan in enumerate(plans)])
-        pairs, leaders, slots = np.unique(keys, return_index=True, return_inverse=True)
+        # np.unique, at a third of its time.
+        order = np.argsort(keys, kind="stable")
+        pairs = keys[order]
+        distinct = np.ones(len(pairs), dtype=bool)
+        distinct[1:] = pairs[1:] != pairs[:-1]
+        slots = np.empty(len(order), dtype=np.intp)
+        slots[order] = np.cumsum(distinct) - 1
+        pairs, leaders = pairs[distinct], order[distinct]
         owner = pairs >> _INDEX_BITS
-        queries = np.split(leaders, np.searchsorted(owner, np.arange(1, len(plans))))
+        queries = _cut(leaders, np.bincount(owner, minlength=len(plans)))
         rows = [plan.rows[mine - (end - len(plan.rows))] for plan, mine, end in zip(plans, queries, ends)]
         # Tables of half the words from here on.
         owner, positions = owner.astype(np.int32), (pairs & ((1 << _INDEX_BITS) - 1)).astype(np.int32)
@@ -161,7 +168,7 @@ class _Paths:
         missing = np.flatnonzero(absent)
         owners = np.broadcast_to(owner, climbing.shape)[climbing][missing // tree.arity]
         return cls(
-            slots=slots.reshape(-1),
+            slots=slots,
             ends=ends,
             rows=rows,
             owner=owner,
@@ -171,7 +178,7 @@ class _Paths:
             nodes=np.empty((len(absent), DIGEST_WIDTH), dtype=np.uint32),
             bounds=bounds.tolist(),
             known=known,
-            places=np.split(places, np.cumsum(sizes)[:-1]) if len(sizes) else [],
+            places=_cut(places, sizes),
             missing=missing[np.argsort(owners, kind="stable")],
             needed=np.bincount(owners, minlength=len(plans)).tolist(),
         )
@@ -210,6 +217,12 @@ class _Paths:
             children[self.places[level]] = digests
             digests = device.numpy(compress(device, device.asarray(children), arity=tree.arity))
         return reached
+
+
+def _cut(array: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
+    """The array in consecutive parts of these sizes."""
+    ends = np.cumsum(sizes).tolist()
+    return [array[start:end] for start, end in zip([0, *ends], ends)]
 
 
 def _leaf_digests(device, tree: TreeConfig, paths: _Paths) -> np.ndarray:
