@@ -1,5 +1,6 @@
 """The verifier's host arithmetic against the oracle's plain integers, at the largest and smallest entries."""
 
+import functools
 import random
 
 import numpy as np
@@ -10,17 +11,15 @@ from whir_mlx.field.constants import P, two_adic_generator
 from whir_mlx.protocol.multilinear import (
     add,
     base_powers,
+    base_squares,
     contract,
     eq_factors,
-    eq_table,
-    evaluate,
+    eq_tables,
     expand,
     mul,
     mul_arrays,
     next_at,
-    power_factors,
     powers,
-    product,
     root_powers,
     sub,
 )
@@ -52,23 +51,23 @@ def test_arithmetic():
 
 @pytest.mark.parametrize("n", range(6))
 def test_points_and_tables(n):
-    # 0 to 5 variables: odd and even numbers of factors in the products; blocks of 1, 2 and 4 in the contraction.
+    # 0 to 5 variables: blocks of 1, 2 and 4 entries in the contraction; tables of points of one and of two lengths.
     rng = random.Random(n)
-    point, x, values = elements(rng, n), elements(rng, n)[::-1], elements(rng, 2**n)
+    point, x = elements(rng, n), elements(rng, n)[::-1]
     assert expand(LARGEST, n) == multilinear.expand(LARGEST, n)
-    assert tuples(eq_table(point)) == multilinear.eq_table(point)
+    tables = eq_tables([point, x, [LARGEST]])
+    assert list(map(tuples, tables)) == [multilinear.eq_table(p) for p in (point, x, [LARGEST])]
     assert next_at(point, x) == multilinear.next_at(point, x)
-    assert evaluate(array(values).reshape(-1, 4), point) == multilinear.evaluate(values, point)
     shape = (1, n, 4)
-    factors = eq_factors(array(point).reshape(shape), array(x).reshape(shape))
-    assert tuples(product(factors)) == [multilinear.eq(point, x)]
+    (factors,) = eq_factors(array(point).reshape(shape), array(x).reshape(shape))
+    assert functools.reduce(field.mul, tuples(factors), field.ext(1)) == multilinear.eq(point, x)
 
 
 @pytest.mark.parametrize("n", range(6))
 def test_contraction_of_base_and_extension_rows(n):
     rng = random.Random(n)
     point = elements(rng, n)
-    weights = eq_table(point)
+    (weights,) = eq_tables([point])
     base = [[P - 1] * 2**n, [rng.randrange(P) for _ in range(2**n)]]
     expected = [multilinear.evaluate([field.ext(x) for x in row], point) for row in base]
     assert tuples(contract(array(base), weights)) == expected
@@ -79,20 +78,20 @@ def test_contraction_of_base_and_extension_rows(n):
 
 
 @pytest.mark.parametrize("n", range(5))
-def test_query_weights(n):
-    rng = random.Random(n)
-    x, z = elements(rng, n), [0, 1, P - 1, rng.randrange(P)]
-    factors = power_factors(array(z), array(x[::-1]).reshape(1, n, 4))
-    assert tuples(product(factors)) == [multilinear.power_at(field.ext(entry), x) for entry in z]
+def test_powers_of_base_numbers(n):
+    z = [0, 1, P - 1, random.Random(n).randrange(P)]
+    assert base_squares(array(z), n).tolist() == [[pow(entry, 2**s, P) for entry in z] for s in range(n)]
     assert base_powers(array(z), n).tolist() == [[pow(entry, b, P) for b in range(2**n)] for entry in z]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8, 9])
 def test_powers(count):
-    expected = [field.ext(1)]
-    while len(expected) < count:
-        expected.append(field.mul(expected[-1], LARGEST))
-    assert tuples(powers(LARGEST, count)) == expected[:count]
+    bases = [LARGEST, (1, 2, 3, 4)]
+    for x, got in zip(bases, powers(bases, count), strict=True):
+        expected = [field.ext(1)]
+        while len(expected) < count:
+            expected.append(field.mul(expected[-1], x))
+        assert tuples(got) == expected[:count]
 
 
 @pytest.mark.parametrize("bits", [0, 1, 9, 10, 18, 19, 27])

@@ -11,7 +11,7 @@ from tests.oracle.splitmix import stream
 from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.protocol.merkle_config import TREE_NAMES, TreeConfig, tree_config
-from whir_mlx.protocol.verifier_merkle import verify_multiproof
+from whir_mlx.protocol.verifier_merkle import check_multiproofs, plan_multiproof, verify_multiproof
 
 
 def words(values, width: int) -> np.ndarray:
@@ -100,3 +100,41 @@ def test_tree_names():
     assert [tree_config(name).name for name in TREE_NAMES] == list(TREE_NAMES)
     with pytest.raises(ValueError, match="w17"):
         tree_config("w17")
+
+
+def several() -> list[dict]:
+    """Openings in trees of several heights and row widths, as of the rounds of a proof: repeated indices, no index, one
+    leaf; a tree that ends first is followed by one that ends last."""
+    shapes = [(8, 4, [3, 5, 3]), (2, 8, [1]), (32, 4, [0, 31, 7, 30]), (4, 12, []), (1, 8, [0, 0])]
+    openings = [opening_of("w16", 0, *shape) for shape in shapes]
+    return [{**opening, "where": f"codeword {i}"} for i, opening in enumerate(openings)]
+
+
+def check_together(openings: list[dict]) -> None:
+    check_multiproofs(host_device(), openings[0]["tree"], [plan_multiproof(**opening) for opening in openings])
+
+
+def test_many_openings_at_once():
+    check_together(several())
+    check_together(several()[::-1])
+    check_together(several()[3:4])
+    check_multiproofs(host_device(), tree_config("w16"), [])
+
+
+def spoiled(opening: dict, what: str) -> dict:
+    """An opening that fails in one of the ways that only the joint check can see."""
+    if what == "siblings":
+        return {**opening, "siblings": opening["siblings"][:-1]}
+    return {**opening, what: flipped(opening[what], -1)}
+
+
+@pytest.mark.parametrize("first", ["rows", "siblings", "cap"])
+@pytest.mark.parametrize("second", ["rows", "siblings", "cap"])
+def test_the_first_opening_that_fails_is_named(first, second):
+    # A wrong number of siblings is seen before any digest is computed, and yet must wait for the digests before it.
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        openings = several()
+        openings[a], openings[b] = spoiled(openings[a], first), spoiled(openings[b], second)
+        with pytest.raises(VerificationError) as caught:
+            check_together(openings)
+        assert caught.value.where == f"codeword {a}"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import threading
+from functools import lru_cache
+
 import numpy as np
 
 from .cooperative import tables
@@ -10,6 +14,73 @@ from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
 MAX_ABSORBED = 1 << 30  # the kernel counts them, and what is buffered, in one `int`
+
+
+class _FixedBuffers(threading.local):
+    """Where the step runs on the host at once (`Device.bind`): its buffers, one set a thread, and the bound launch.
+
+    A proof takes some 60 steps of a few permutations, and packing a launch anew would cost as much as the step.
+    """
+
+    SIZE = struct.Struct("=9I")
+    LIMITS = (4096, 1024, 64, 1024)  # words absorbed before or after the shares, of shares, samples, indices
+
+    def __init__(self, device: Device):
+        self.size = np.zeros(9, np.uint32)
+        self.state = np.zeros(26, np.uint32)
+        self.words, self.shares, self.samples, self.indices = (np.zeros(n, np.uint32) for n in self.LIMITS)
+        self.late = np.zeros_like(self.words)
+        self.new_state = np.zeros(26, np.uint32)
+        self.message = np.zeros(8, np.uint32)
+        buffers = [self.size, tables(device), self.state, self.words, self.late, self.late, self.shares]
+        buffers += [self.new_state, self.samples, self.indices, self.message]
+        self.run = device.bind("challenge", buffers, grid=(device.simd_width, 1, 1), lanes=device.simd_width)
+        self._packed_size = memoryview(self.size).cast("B")
+
+    def step(self, state, segments: list, shares, numbers: tuple[int, ...]) -> tuple | None:
+        """New state, samples, indices and message; None where the step does not fit.
+
+        segments: all absorbed, the first before the shares where there are any. numbers: samples, indices, index bits,
+        the shares' shape, samples after the indices.
+        """
+        num_samples, num_indices = numbers[0] + numbers[-1], numbers[1]
+        if num_samples > len(self.samples) or num_indices > len(self.indices):
+            return None
+        before = len(segments) if shares is None else 1
+        early = _fill(self.words, segments[:before])
+        late = _fill(self.late, segments[before:])
+        if early is None or late is None:
+            return None
+        if shares is not None:
+            if shares.size > len(self.shares):
+                return None
+            self.shares[: shares.size] = shares.reshape(-1)
+        self.state[:] = state
+        self.SIZE.pack_into(self._packed_size, 0, early, late, 0, *numbers)
+        self.run()
+        samples = self.samples[:num_samples].copy() if num_samples else _NOTHING
+        indices = self.indices[:num_indices].copy() if num_indices else _NOTHING
+        return self.new_state.copy(), samples, indices, _NOTHING if shares is None else self.message.copy()
+
+
+def _fill(buffer: np.ndarray, segments: list) -> int | None:
+    """Puts the segments into `buffer`, one after the other; the words taken, None where they do not fit."""
+    end = 0
+    for segment in segments:
+        start, end = end, end + segment.size
+        if end > len(buffer):
+            return None
+        buffer[start:end] = segment.reshape(-1)
+    return end
+
+
+_NOTHING = np.zeros(0, np.uint32)
+_NOTHING.setflags(write=False)
+
+
+@lru_cache(maxsize=8)
+def _fixed(device: Device) -> _FixedBuffers:
+    return _FixedBuffers(device)
 
 
 @operation
@@ -63,13 +134,18 @@ def _step(device: Device, state, segments: list, shares, samples: int, indices: 
     sizes = [product(x.shape) for x in segments]
     if sum(sizes) >= MAX_ABSORBED:
         raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
+    added = (0, 0) if shares is None else shares.shape
+    fixed = _fixed(device)
+    outputs = fixed.step(state, segments, shares, (samples, indices, index_bits, *added, after)) if fixed.run else None
+    if outputs is not None:
+        return outputs
     runs = [x if n else state for x, n in zip(segments, sizes)]
     while len(runs) < 3:
         runs.append(state)
         sizes.append(0)
     new_state, drawn, positions, message = device.launch(
         "challenge",
-        (*sizes, samples, indices, index_bits, *((0, 0) if shares is None else shares.shape), after),
+        (*sizes, samples, indices, index_bits, *added, after),
         [tables(device), state, *runs, state if shares is None else shares],
         [(26,), (max(1, samples + after),), (max(1, indices),), (8,)],
         grid=(device.simd_width, 1, 1),

@@ -97,6 +97,16 @@ class Device:
     def evaluate(self, *arrays) -> None:
         """Wait until `arrays` are computed (nothing to do where launches run at once)."""
 
+    def bind(self, name: str, buffers: list, *, grid: tuple[int, int, int], lanes: int):
+        """A function that runs `<name>.metal` on these `buffers`, its inputs and then its outputs, at every call.
+
+        None where launches do not run at once on the host. For a small kernel that runs again and again, where packing
+        costs more than the kernel.
+
+        grid: threads; lanes: threads a vector. Whoever holds the function must not call it from two threads at a time.
+        """
+        return None
+
     def launch(
         self,
         name: str,
@@ -151,6 +161,9 @@ class CpuDevice(Device):
     def threads_for(self, cost: float) -> int:
         """Pool threads that a launch of `cost` nanoseconds is worth."""
         return self.threads if cost > self.tuning.wake_nanoseconds else 1
+
+    def bind(self, name, buffers, *, grid, lanes):
+        return cpu.BoundLaunch(cpu.compile_kernel(name, (), lanes, self.vector_lanes), buffers, grid)
 
     def launch(
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0

@@ -43,7 +43,7 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
     kernels += [("eq_table", {"LOG_EACH": each}, 0) for each in ((0, 3) if device.lazy else (0,))]
-    kernels.append(("expand_point", {}, 1))
+    kernels += [("expand_point", {}, 1), ("ext_arithmetic", {"OPERATION": 2}, 0)]
     if device.lazy:
         kernels.append(("ext_sum_simd", {}, 0))
         if tree.arity == 2:

@@ -21,17 +21,16 @@ __all__ = [
     "ZERO",
     "add",
     "base_powers",
+    "base_squares",
     "contract",
     "eq_factors",
-    "eq_table",
-    "evaluate",
+    "eq_tables",
     "expand",
     "mul",
     "mul_arrays",
+    "multiples",
     "next_at",
-    "power_factors",
     "powers",
-    "product",
     "root_powers",
     "scalar",
     "sub",
@@ -79,7 +78,13 @@ def expand(y: tuple, num_variables: int) -> list[tuple]:
     point = []
     for _ in range(num_variables):
         point.append(y)
-        y = mul(y, y)
+        y0, y1, y2, y3 = y
+        y = (
+            (y0 * y0 + EXT_W * (2 * y1 * y3 + y2 * y2)) % P,
+            2 * (y0 * y1 + EXT_W * y2 * y3) % P,
+            (2 * y0 * y2 + y1 * y1 + EXT_W * y3 * y3) % P,
+            2 * (y0 * y3 + y1 * y2) % P,
+        )
     return point[::-1]
 
 
@@ -101,25 +106,24 @@ def next_at(point: list[tuple], x: list[tuple]) -> tuple:
 
 def mul_arrays(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a * b of arrays; leading axes broadcast."""
-    return (a[..., None] * _multiples(b)).sum(axis=-2, dtype=np.uint64) % _P
+    return (a[..., None] * multiples(b)).sum(axis=-2, dtype=np.uint64) % _P
 
 
-def _multiples(b: np.ndarray) -> np.ndarray:
+def multiples(b: np.ndarray) -> np.ndarray:
     """(..., 4) -> (..., 4, 4): row i holds X^i * b, so that a * b is the row vector a times this matrix."""
     return np.concatenate((b * _W % _P, b), axis=-1)[..., _SHIFTED]
 
 
-def powers(x: tuple, count: int) -> np.ndarray:
-    """x^0 ... x^(count-1) of a scalar: (count, 4) array."""
-    result = np.zeros((max(count, 1), EXT_DEGREE), dtype=np.uint64)
-    result[0, 0] = 1
-    done = 1
-    while done < count:
-        taken = min(done, count - done)
-        result[done : done + taken] = mul_arrays(result[:taken], np.array(x, dtype=np.uint64))
-        x = mul(x, x)
-        done += taken
-    return result[:count]
+def powers(bases: list[tuple], count: int) -> np.ndarray:
+    """x^0 ... x^(count-1) of every scalar x: (len(bases), count, 4) array."""
+    result = np.zeros((len(bases), 1, EXT_DEGREE), dtype=np.uint64)
+    result[..., 0] = 1
+    steps = multiples(np.array(bases, dtype=np.uint64).reshape(-1, EXT_DEGREE))
+    while result.shape[1] < count:
+        # The matrix of x^(powers so far) takes them to the next ones, and its square is that of the square.
+        result = np.concatenate((result, result @ steps % _P), axis=1)
+        steps = steps @ steps % _P
+    return result[:, :count]
 
 
 def base_powers(z: np.ndarray, log_count: int) -> np.ndarray:
@@ -131,39 +135,32 @@ def base_powers(z: np.ndarray, log_count: int) -> np.ndarray:
     return result
 
 
-def product(factors: np.ndarray) -> np.ndarray:
-    """Product along axis 1: (j, v, 4) -> (j, 4); of no factors it is 1."""
-    if factors.shape[1] == 0:
-        return np.broadcast_to(np.array(ONE, dtype=np.uint64), (len(factors), EXT_DEGREE))
-    # Coefficients first and j last: every step then runs over long contiguous rows, five times faster at j = 250.
-    factors = np.ascontiguousarray(factors.transpose(2, 1, 0))
-    while (count := factors.shape[1]) > 1:
-        half = count // 2
-        pairs = _mul_coefficients(factors[:, :half], factors[:, half : 2 * half])
-        factors = np.concatenate((pairs, factors[:, 2 * half :]), axis=1) if count % 2 else pairs
-    return factors[:, 0].T
+def base_squares(z: np.ndarray, count: int) -> np.ndarray:
+    """z, z^2, z^4, ... of (j,) canonical uint64 numbers: (count, j)."""
+    squares = np.empty((count, len(z)), dtype=np.uint64)
+    for row in squares:
+        row[:] = z
+        z = z * z % _P
+    return squares
 
 
-def _mul_coefficients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a * b of arrays with the coefficients on the *first* axis."""
-    (a0, a1, a2, a3), (b0, b1, b2, b3) = a, b
-    result = np.empty_like(a)
-    result[0] = a0 * b0 + (a1 * b3 + a2 * b2 + a3 * b1) % _P * _W
-    result[1] = a0 * b1 + a1 * b0 + (a2 * b3 + a3 * b2) % _P * _W
-    result[2] = a0 * b2 + a1 * b1 + a2 * b0 + a3 * b3 % _P * _W
-    result[3] = a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0
-    result %= _P
-    return result
-
-
-def eq_table(point: list[tuple]) -> np.ndarray:
-    """eq(point, b) for all b of n bits, for n scalars: (2^n, 4) array."""
-    table = np.array([ONE], dtype=np.uint64)
-    for z in point:
-        upper = mul_arrays(table, np.array(z, dtype=np.uint64))
-        lower = (table + (_P - upper)) % _P
-        table = np.stack((lower, upper), axis=1).reshape(-1, EXT_DEGREE)
-    return table
+def eq_tables(points: list[list[tuple]]) -> list[np.ndarray]:
+    """eq(point, b) for all b of n bits, for each point of n scalars: (2^n, 4) arrays."""
+    tables: list[np.ndarray] = [None] * len(points)
+    for n in {len(point) for point in points}:
+        # Points of one length together: a step costs the same for one as for a few.
+        same = [i for i, point in enumerate(points) if len(point) == n]
+        coordinates = np.array([points[i] for i in same], dtype=np.uint64).reshape(len(same), n, EXT_DEGREE)
+        matrices = multiples(coordinates)
+        table = np.zeros((len(same), 1, EXT_DEGREE), dtype=np.uint64)
+        table[..., 0] = 1
+        for k in range(n):
+            upper = table @ matrices[:, k] % _P
+            lower = (table + (_P - upper)) % _P
+            table = np.stack((lower, upper), axis=2).reshape(len(same), -1, EXT_DEGREE)
+        for i, part in zip(same, table):
+            tables[i] = part
+    return tables
 
 
 def contract(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -172,37 +169,17 @@ def contract(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     rows: (q, 2^n) base or (q, 4 * 2^n) extension entries, flattened, canonical; weights: (2^n, 4) array.
     """
     if rows.shape[1] != len(weights):
-        weights = _multiples(weights).reshape(-1, EXT_DEGREE)
+        weights = multiples(weights).reshape(-1, EXT_DEGREE)
     block = min(_BLOCK, len(weights))
     rows = rows.astype(np.uint64).reshape(len(rows), -1, block).transpose(1, 0, 2)
     partial = rows @ weights.reshape(-1, block, EXT_DEGREE) % _P  # at most four products each
     return partial.sum(axis=0, dtype=np.uint64) % _P
 
 
-def evaluate(values: np.ndarray, point: list[tuple]) -> tuple:
-    """The multilinear polynomial with (2^n, 4) canonical `values`, at n scalars: a scalar."""
-    return scalar(contract(values.reshape(1, -1), eq_table(point))[0])
-
-
 def eq_factors(points: np.ndarray, x: np.ndarray) -> np.ndarray:
     """2 z x - z - x + 1 elementwise, for arrays (..., 4) that broadcast: the factors of eq."""
     both = mul_arrays(points, x)
     factors = both + both + (_P - points) + (_P - x)
-    factors[..., 0] += np.uint64(1)
-    return factors % _P
-
-
-def power_factors(z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The factors of the weights z^b at x: (j, v, 4), entry s being 1 + x_s (z^(2^s) - 1).
-
-    z: (j,) base numbers; x: (j, v, 4) array or one that broadcasts to it, the *last* coordinate of each point first.
-    """
-    num_variables = x.shape[-2]
-    squares = np.empty((len(z), num_variables), dtype=np.uint64)
-    for s in range(num_variables):
-        squares[:, s] = z
-        z = z * z % _P
-    factors = x * ((squares + (_P - np.uint64(1))) % _P)[..., None]
     factors[..., 0] += np.uint64(1)
     return factors % _P
 

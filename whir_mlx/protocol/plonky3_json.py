@@ -157,9 +157,11 @@ def _null(path: str, value: object) -> None:
 
 def _words(words: list, path_of: Callable[[int], str]) -> np.ndarray:
     """Canonical words of a flat list of Montgomery words; `path_of` names position i when it is refused."""
-    for i, word in enumerate(words):
-        if type(word) is not int or word >= P:
-            raise _fail(path_of(i), f"an integer in 0..{P - 1}", word)
+    # `parse` gives no negative integers.
+    if words and (set(map(type, words)) != {int} or max(words) >= P):
+        for i, word in enumerate(words):
+            if type(word) is not int or word >= P:
+                raise _fail(path_of(i), f"an integer in 0..{P - 1}", word)
     return _from_montgomery(np.array(words, dtype=np.uint64))
 
 
@@ -168,19 +170,53 @@ def _word(path: str, value: object) -> int:
 
 
 def _word_rows(path: str, value: object, width: int) -> np.ndarray:
-    rows = [_array(f"{path}[{i}]", row, width) for i, row in enumerate(_array(path, value))]
-    flat = list(chain.from_iterable(rows))
-    return _words(flat, lambda i: f"{path}[{i // width}][{i % width}]").reshape(len(rows), width)
+    if not _are_lists(_array(path, value), width):
+        for i, row in enumerate(value):
+            _array(f"{path}[{i}]", row, width)
+    flat = list(chain.from_iterable(value))
+    return _words(flat, lambda i: f"{path}[{i // width}][{i % width}]").reshape(len(value), width)
 
 
 def _elements(path: str, value: object, length: int | None = None) -> np.ndarray:
-    limbs = []
-    for i, element in enumerate(_array(path, value, length)):
-        value_of_element, phantom = _struct(f"{path}[{i}]", element, "value", "_phantom")
-        _null(f"{path}[{i}]._phantom", phantom)
-        limbs += _array(f"{path}[{i}].value", value_of_element, EXT_DEGREE)
+    if not _are_elements(_array(path, value, length)):
+        for i, element in enumerate(value):
+            value_of_element, phantom = _struct(f"{path}[{i}]", element, "value", "_phantom")
+            _null(f"{path}[{i}]._phantom", phantom)
+            _array(f"{path}[{i}].value", value_of_element, EXT_DEGREE)
+    limbs = [limb for element in value for limb in element["value"]]
     words = _words(limbs, lambda i: f"{path}[{i // EXT_DEGREE}].value[{i % EXT_DEGREE}]")
     return words.reshape(-1, EXT_DEGREE)
+
+
+# A document has thousands of digests and elements, nearly always all sound; only where one is not are they looked at
+# one by one for its path.
+
+
+def _are_lists(values: list, length: int) -> bool:
+    return all(type(value) is list and len(value) == length for value in values)
+
+
+def _are_elements(values: list) -> bool:
+    return all(
+        type(value) is dict
+        and len(value) == 2
+        and value.get("_phantom", 0) is None
+        and type(limbs := value.get("value")) is list
+        and len(limbs) == EXT_DEGREE
+        for value in values
+    )
+
+
+def _element_rows(path: str, rows: list, width: int) -> np.ndarray:
+    if _are_lists(rows, width) and _are_elements(joined := list(chain.from_iterable(rows))):
+        limbs = [limb for element in joined for limb in element["value"]]
+        per_row = width * EXT_DEGREE
+
+        def path_of(i: int) -> str:
+            return f"{path}[{i // per_row}][{i % per_row // EXT_DEGREE}].value[{i % EXT_DEGREE}]"
+
+        return _words(limbs, path_of).reshape(len(rows), per_row)
+    return _stack([_elements(f"{path}[{i}]", row, width) for i, row in enumerate(rows)], width * EXT_DEGREE)
 
 
 def _stack(parts: list[np.ndarray], *shape: int) -> np.ndarray:
@@ -217,7 +253,7 @@ def _opening(path: str, value: object) -> MerkleOpening:
     if variant == "Base":
         words = _word_rows(f"{path}.rows", rows, width) if rows else _stack([], 0)
     else:
-        words = _stack([_elements(f"{path}.rows[{i}]", row, width) for i, row in enumerate(rows)], width * EXT_DEGREE)
+        words = _element_rows(f"{path}.rows", rows, width)
     (siblings,) = _struct(f"{path}.proof", shared_proof, "sibling_hashes")
     siblings_words = _word_rows(f"{path}.proof.sibling_hashes", siblings, DIGEST_WORDS)
     return MerkleOpening(variant.lower(), words, siblings_words)

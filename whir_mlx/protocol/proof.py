@@ -166,104 +166,112 @@ def _describe(value: object) -> str:
     return f"{type(value).__name__} {value!r}"[:80]
 
 
-def _array_faults(path: str, value: object, *tail: int | None) -> Iterator[Fault]:
-    """Faults of an array of shape (any, *tail), where None in `tail` is any length."""
-    shape = str(("n", *tail)).replace("'", "").replace("None", "width")
-    if not isinstance(value, np.ndarray) or value.dtype != np.uint32:
-        yield Fault(path, f"a uint32 array of shape {shape}", _describe(value))
-    elif value.ndim != 1 + len(tail) or any(t not in (None, got) for t, got in zip(tail, value.shape[1:], strict=True)):
-        yield Fault(path, f"shape {shape}", value.shape)
-    elif value.size and (top := int(value.max())) >= P:
-        yield Fault(path, f"words below {P}", top)
+class _Walk:
+    """A walk over a commitment or proof, which yields its faults in order.
+
+    With `arrays`, a list, the arrays of the right form are collected there, and the range of their words is left to the
+    caller, who can look at them all at once.
+    """
+
+    def __init__(self, arrays: list[np.ndarray] | None = None):
+        self._arrays = arrays
+
+    def array(self, path: str, value: object, *tail: int | None) -> Iterator[Fault]:
+        """Faults of an array of shape (any, *tail), where None in `tail` is any length."""
+        if not isinstance(value, np.ndarray) or value.dtype != np.uint32:
+            yield Fault(path, f"a uint32 array of shape {_shape(tail)}", _describe(value))
+        elif value.ndim != 1 + len(tail) or any(t not in (None, got) for t, got in zip(tail, value.shape[1:])):
+            yield Fault(path, f"shape {_shape(tail)}", value.shape)
+        elif self._arrays is not None:
+            self._arrays.append(value)
+        elif value.size and (top := int(value.max())) >= P:
+            yield Fault(path, f"words below {P}", top)
+
+    def cap(self, path: str, cap: object) -> Iterator[Fault]:
+        yield from (faults := list(self.array(path, cap, DIGEST_WORDS)))
+        if not faults and (len(cap) == 0 or len(cap) & (len(cap) - 1)):
+            yield Fault(path, "a power of two of digests", len(cap))
+
+    def word(self, path: str, value: object) -> Iterator[Fault]:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < P:
+            yield Fault(path, f"an int in 0..{P - 1}", _describe(value))
+
+    def sumcheck(self, path: str, value: object) -> Iterator[Fault]:
+        if not isinstance(value, SumcheckProof):
+            yield Fault(path, "a SumcheckProof", _describe(value))
+            return
+        yield from self.array(f"{path}.round_polynomials", value.round_polynomials, 2, EXT_DEGREE)
+        yield from self.array(f"{path}.pow_witnesses", value.pow_witnesses)
+
+    def opening(self, path: str, value: object) -> Iterator[Fault]:
+        if not isinstance(value, MerkleOpening):
+            yield Fault(path, "a MerkleOpening", _describe(value))
+            return
+        if not isinstance(value.kind, str) or value.kind not in ("base", "extension"):
+            yield Fault(f"{path}.kind", '"base" or "extension"', _describe(value.kind))
+            return
+        yield from (faults := list(self.array(f"{path}.rows", value.rows, None)))
+        if not faults and len(value.rows):
+            width = value.rows.shape[1]
+            unit = EXT_DEGREE if value.kind == "extension" else 1
+            if width == 0 or width % unit:
+                yield Fault(f"{path}.rows", f"a row width that is a positive multiple of {unit}", width)
+        yield from self.array(f"{path}.siblings", value.siblings, DIGEST_WORDS)
+
+    def round(self, path: str, value: object) -> Iterator[Fault]:
+        if not isinstance(value, RoundProof):
+            yield Fault(path, "a RoundProof", _describe(value))
+            return
+        if value.commitment is not None:
+            yield from self.cap(f"{path}.commitment", value.commitment)
+        yield from self.array(f"{path}.ood_answers", value.ood_answers, EXT_DEGREE)
+        yield from self.word(f"{path}.pow_witness", value.pow_witness)
+        yield from self.opening(f"{path}.opening", value.opening)
+        yield from self.sumcheck(f"{path}.sumcheck", value.sumcheck)
+
+    def whir(self, path: str, value: object) -> Iterator[Fault]:
+        if not isinstance(value, WhirProof):
+            yield Fault(path, "a WhirProof", _describe(value))
+            return
+        yield from self.array(f"{path}.initial_ood_answers", value.initial_ood_answers, EXT_DEGREE)
+        yield from self.sumcheck(f"{path}.initial_sumcheck", value.initial_sumcheck)
+        if not isinstance(value.rounds, tuple):
+            yield Fault(f"{path}.rounds", "a tuple of RoundProof", _describe(value.rounds))
+            return
+        for i, round_proof in enumerate(value.rounds):
+            yield from self.round(f"{path}.rounds[{i}]", round_proof)
+        if value.final_poly is not None:
+            yield from self.array(f"{path}.final_poly", value.final_poly, EXT_DEGREE)
+        yield from self.word(f"{path}.final_pow_witness", value.final_pow_witness)
+        yield from self.opening(f"{path}.final_opening", value.final_opening)
+        if value.final_sumcheck is not None:
+            yield from self.sumcheck(f"{path}.final_sumcheck", value.final_sumcheck)
+
+    def proof(self, proof: object) -> Iterator[Fault]:
+        if not isinstance(proof, Proof):
+            yield Fault("proof", "a Proof", _describe(proof))
+            return
+        yield from self.whir("whir", proof.whir)
+        if not isinstance(proof.evaluations, tuple):
+            yield Fault("evaluations", "a tuple of BatchEvaluations", _describe(proof.evaluations))
+            return
+        for i, batch in enumerate(proof.evaluations):
+            if not isinstance(batch, BatchEvaluations):
+                yield Fault(f"evaluations[{i}]", "a BatchEvaluations", _describe(batch))
+                continue
+            yield from self.array(f"evaluations[{i}].current", batch.current, EXT_DEGREE)
+            yield from self.array(f"evaluations[{i}].next", batch.next, EXT_DEGREE)
 
 
-def _cap_faults(path: str, cap: object) -> Iterator[Fault]:
-    yield from (faults := list(_array_faults(path, cap, DIGEST_WORDS)))
-    if not faults and (len(cap) == 0 or len(cap) & (len(cap) - 1)):
-        yield Fault(path, "a power of two of digests", len(cap))
-
-
-def _word_faults(path: str, value: object) -> Iterator[Fault]:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < P:
-        yield Fault(path, f"an int in 0..{P - 1}", _describe(value))
-
-
-def _sumcheck_faults(path: str, value: object) -> Iterator[Fault]:
-    if not isinstance(value, SumcheckProof):
-        yield Fault(path, "a SumcheckProof", _describe(value))
-        return
-    yield from _array_faults(f"{path}.round_polynomials", value.round_polynomials, 2, EXT_DEGREE)
-    yield from _array_faults(f"{path}.pow_witnesses", value.pow_witnesses)
-
-
-def _opening_faults(path: str, value: object) -> Iterator[Fault]:
-    if not isinstance(value, MerkleOpening):
-        yield Fault(path, "a MerkleOpening", _describe(value))
-        return
-    if not isinstance(value.kind, str) or value.kind not in ("base", "extension"):
-        yield Fault(f"{path}.kind", '"base" or "extension"', _describe(value.kind))
-        return
-    yield from (faults := list(_array_faults(f"{path}.rows", value.rows, None)))
-    if not faults and len(value.rows):
-        width = value.rows.shape[1]
-        unit = EXT_DEGREE if value.kind == "extension" else 1
-        if width == 0 or width % unit:
-            yield Fault(f"{path}.rows", f"a row width that is a positive multiple of {unit}", width)
-    yield from _array_faults(f"{path}.siblings", value.siblings, DIGEST_WORDS)
-
-
-def _round_faults(path: str, value: object) -> Iterator[Fault]:
-    if not isinstance(value, RoundProof):
-        yield Fault(path, "a RoundProof", _describe(value))
-        return
-    if value.commitment is not None:
-        yield from _cap_faults(f"{path}.commitment", value.commitment)
-    yield from _array_faults(f"{path}.ood_answers", value.ood_answers, EXT_DEGREE)
-    yield from _word_faults(f"{path}.pow_witness", value.pow_witness)
-    yield from _opening_faults(f"{path}.opening", value.opening)
-    yield from _sumcheck_faults(f"{path}.sumcheck", value.sumcheck)
-
-
-def _whir_faults(path: str, value: object) -> Iterator[Fault]:
-    if not isinstance(value, WhirProof):
-        yield Fault(path, "a WhirProof", _describe(value))
-        return
-    yield from _array_faults(f"{path}.initial_ood_answers", value.initial_ood_answers, EXT_DEGREE)
-    yield from _sumcheck_faults(f"{path}.initial_sumcheck", value.initial_sumcheck)
-    if not isinstance(value.rounds, tuple):
-        yield Fault(f"{path}.rounds", "a tuple of RoundProof", _describe(value.rounds))
-        return
-    for i, round_proof in enumerate(value.rounds):
-        yield from _round_faults(f"{path}.rounds[{i}]", round_proof)
-    if value.final_poly is not None:
-        yield from _array_faults(f"{path}.final_poly", value.final_poly, EXT_DEGREE)
-    yield from _word_faults(f"{path}.final_pow_witness", value.final_pow_witness)
-    yield from _opening_faults(f"{path}.final_opening", value.final_opening)
-    if value.final_sumcheck is not None:
-        yield from _sumcheck_faults(f"{path}.final_sumcheck", value.final_sumcheck)
-
-
-def _proof_faults(proof: object) -> Iterator[Fault]:
-    if not isinstance(proof, Proof):
-        yield Fault("proof", "a Proof", _describe(proof))
-        return
-    yield from _whir_faults("whir", proof.whir)
-    if not isinstance(proof.evaluations, tuple):
-        yield Fault("evaluations", "a tuple of BatchEvaluations", _describe(proof.evaluations))
-        return
-    for i, batch in enumerate(proof.evaluations):
-        if not isinstance(batch, BatchEvaluations):
-            yield Fault(f"evaluations[{i}]", "a BatchEvaluations", _describe(batch))
-            continue
-        yield from _array_faults(f"evaluations[{i}].current", batch.current, EXT_DEGREE)
-        yield from _array_faults(f"evaluations[{i}].next", batch.next, EXT_DEGREE)
+def _shape(tail: tuple) -> str:
+    return str(("n", *tail)).replace("'", "").replace("None", "width")
 
 
 def commitment_fault(commitment: object) -> Fault | None:
     """The first way in which `commitment` is not a Commitment of a (c, 8) canonical cap, c a power of two; or None."""
     if not isinstance(commitment, Commitment):
         return Fault("commitment", "a Commitment", _describe(commitment))
-    return next(_cap_faults("commitment.cap", commitment.cap), None)
+    return next(_Walk().cap("commitment.cap", commitment.cap), None)
 
 
 def find_fault(proof: object) -> Fault | None:
@@ -272,16 +280,28 @@ def find_fault(proof: object) -> Fault | None:
     None passes where the proof format has it (round commitment, final_poly, final_sumcheck), and so does any count of
     rows, rounds, answers or digests, except that a cap holds a power of two of digests and that a row is not empty.
     """
-    return next(_proof_faults(proof), None)
+    return next(_Walk().proof(proof), None)
 
 
-def validate(commitment: object, proof: object) -> None:
+def validate(commitment: object, proof: object) -> list[np.ndarray]:
     """Refuse a commitment or proof object of the wrong form. A verifier calls this first.
 
-    Raises VerificationError with check "MalformedProof", naming the field, the rule and what was found.
+    Returns all their arrays. Raises VerificationError with check "MalformedProof", naming the field, the rule and what
+    was found.
     """
-    if fault := commitment_fault(commitment) or find_fault(proof):
-        raise VerificationError("MalformedProof", where=fault.path, expected=fault.rule, got=fault.got)
+    arrays: list[np.ndarray] = []
+    if _is_sound(commitment, proof, arrays):
+        return arrays
+    fault = commitment_fault(commitment) or find_fault(proof)
+    raise VerificationError("MalformedProof", where=fault.path, expected=fault.rule, got=fault.got)
+
+
+def _is_sound(commitment: object, proof: object, arrays: list[np.ndarray]) -> bool:
+    """Whether both are well-formed; collects the arrays, whose words are looked at together."""
+    walk = _Walk(arrays)
+    if not isinstance(commitment, Commitment) or any(walk.cap("", commitment.cap)) or any(walk.proof(proof)):
+        return False
+    return int(np.concatenate([array.reshape(-1) for array in arrays]).max(initial=0)) < P
 
 
 def _count_words(value: object) -> int:

@@ -280,6 +280,8 @@ class Transcript:
 
     def _segments(self, queue: list) -> list:
         """A queue as device arrays, neighbouring host arrays joined."""
+        if len(queue) == 1:
+            return [self._one(queue[0])]
         runs = []
         for array in queue:
             if runs and isinstance(array, np.ndarray) and isinstance(runs[-1][-1], np.ndarray):

@@ -11,11 +11,11 @@ from whir_mlx.protocol.merkle_config import TreeConfig
 from whir_mlx.protocol.multilinear import expand, scalar
 from whir_mlx.protocol.parameters import WhirConfig
 from whir_mlx.protocol.proof import BatchEvaluations, Commitment, Proof, validate
-from whir_mlx.protocol.seeds import commitment_seed, ood_seed, opening_seed
 from whir_mlx.protocol.statement import Schedule, check_points
 from whir_mlx.protocol.transcript import Transcript
+from whir_mlx.protocol.verifier_plan import VerifierPlan, verifier_plan
 from whir_mlx.protocol.verifier_whir import WhirReplay, require
-from whir_mlx.protocol.verifier_words import montgomery_copy
+from whir_mlx.protocol.verifier_words import MontgomeryWords
 
 __all__ = ["verify_proof"]
 
@@ -52,43 +52,54 @@ def verify_proof(
         )
     if points is not None:
         points = check_points(layout, schedule, points)
-    validate(commitment, proof)
-
-    cap, words = montgomery_copy(device, (commitment.cap, proof))
+    plan = verifier_plan(layout, schedule, config, points is not None)
+    words = MontgomeryWords(device, validate(commitment, proof))
+    cap = words.of(commitment.cap)
     absorb = points is None or transcript is None
     if transcript is None:
         transcript = Transcript(device)
     if absorb:
-        transcript.observe_seed(commitment_seed())
+        transcript.observe(plan.commitment)
         transcript.observe(cap)
-    ood_points, batch_points = _replay_claims(transcript, layout, schedule, config, proof, words, points)
-    replay = WhirReplay(device, transcript, layout, schedule, config, tree, proof, words)
+    ood_points, batch_points = _replay_claims(
+        transcript, plan, layout, schedule, config, proof, words, points
+    )
+    replay = WhirReplay(device, transcript, plan, layout, schedule, config, tree, proof, words)
     replay.run(cap, ood_points, batch_points)
     return proof.evaluations
 
 
-def _replay_claims(transcript, layout, schedule, config, proof, words, points) -> tuple[list, list]:
+def _replay_claims(
+    transcript: Transcript,
+    plan: VerifierPlan,
+    layout: Layout,
+    schedule: Schedule,
+    config: WhirConfig,
+    proof: Proof,
+    words: MontgomeryWords,
+    points,
+) -> tuple[list, list]:
     """The out-of-domain claims on the commitment, then the openings: returns their points, as scalars."""
     require("InitialOodAnswerCountMismatch", "initial", config.commitment_ood_samples, proof.whir.initial_ood_answers)
     ood_points = []
-    for answer in words.whir.initial_ood_answers:
-        transcript.observe_seed(ood_seed(layout))
+    for answer in words.of(proof.whir.initial_ood_answers):
+        transcript.observe(plan.ood)
         ood_points.append(expand(transcript.sample_scalar(), layout.num_variables))
         transcript.observe(answer)
 
     require("OpeningBatchCountMismatch", "initial", schedule.num_batches, proof.evaluations)
     batch_points = []
     for k, (table, batch) in enumerate(schedule.flat):
-        values = words.evaluations[k]
+        values = proof.evaluations[k]
         require("OpeningBatchSizeMismatch", f"batch {k}, current", len(batch.current), values.current)
         require("OpeningBatchSizeMismatch", f"batch {k}, next", len(batch.next), values.next)
-        transcript.observe_seed(opening_seed(layout, table, batch, points is not None))
+        transcript.observe(plan.openings[k])
         if points is None:
             batch_points.append(expand(transcript.sample_scalar(), layout.padded_log_rows[table]))
         else:
             batch_points.append([scalar(coordinate) for coordinate in points[k]])
-        transcript.observe(values.current)
-        transcript.observe(values.next)
+        transcript.observe(words.of(values.current))
+        transcript.observe(words.of(values.next))
 
     try:
         config.check_claims(schedule.num_claims)

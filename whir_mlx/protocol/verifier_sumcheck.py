@@ -5,30 +5,28 @@ Source: p3-sumcheck 0.8.0 (`data.rs`, `lagrange.rs`, `transcript.rs`).
 
 from __future__ import annotations
 
+import numpy as np
+
 from whir_mlx.errors import VerificationError
-from whir_mlx.protocol.multilinear import ONE, add, mul, scalar, sub
+from whir_mlx.protocol.multilinear import ONE, add, mul, sub
 from whir_mlx.protocol.proof import SumcheckProof
-from whir_mlx.protocol.seeds import sumcheck_seed
 from whir_mlx.protocol.transcript import Transcript
+from whir_mlx.protocol.verifier_words import MontgomeryWords
 
-__all__ = ["verify_sumcheck"]
+__all__ = ["reduce_claim", "replay_sumcheck"]
 
 
-def verify_sumcheck(
+def replay_sumcheck(
     transcript: Transcript,
-    claim: tuple,
     sumcheck: SumcheckProof,
-    words: SumcheckProof,
+    words: MontgomeryWords,
     *,
+    seed: np.ndarray,
     rounds: int,
     pow_bits: int,
     where: str,
-) -> tuple[tuple, list[tuple]]:
-    """Reduces `claim`, the sum over 2^rounds points, to a claim at the drawn point.
-
-    `claim`: a scalar of `multilinear`. `sumcheck`: canonical; `words`: the same in Montgomery form. Returns the new
-    claim and the `rounds` challenges in draw order, all scalars. Nothing can fail for the values sent: the reduced
-    claim is only as good as the check that the caller makes of it at last.
+) -> list[tuple]:
+    """The challenges of a sumcheck over `rounds` variables, in draw order, as scalars; `seed`: Montgomery words.
 
     Raises `VerificationError`: ``Sumcheck(RoundCountMismatch)``, ``Sumcheck(PowWitnessCountMismatch)``,
     ``Sumcheck(InvalidPowWitness)``.
@@ -41,12 +39,13 @@ def verify_sumcheck(
     if got != witnesses:
         raise VerificationError("Sumcheck(PowWitnessCountMismatch)", where=where, expected=witnesses, got=got)
     if rounds == 0:
-        return claim, []
-    transcript.observe_seed(sumcheck_seed(rounds, pow_bits))
+        return []
+    transcript.observe(seed)
     challenges = []
+    polynomials, pow_witnesses = words.of(sumcheck.round_polynomials), sumcheck.pow_witnesses.tolist()
     for i in range(rounds):
-        transcript.observe(words.round_polynomials[i])
-        witness = int(sumcheck.pow_witnesses[i]) if pow_bits > 0 else 0
+        transcript.observe(polynomials[i])
+        witness = pow_witnesses[i] if pow_bits > 0 else 0
         valid, r = transcript.check_pow_and_sample(pow_bits, witness)
         if not valid:
             raise VerificationError(
@@ -55,16 +54,17 @@ def verify_sumcheck(
                 expected=f"{pow_bits} bits of grinding",
                 got=f"witness {witness}",
             )
-        at_zero, leading = map(scalar, sumcheck.round_polynomials[i])
-        claim = _reduced(claim, at_zero, leading, r)
         challenges.append(r)
-    return claim, challenges
+    return challenges
 
 
-def _reduced(claim: tuple, at_zero: tuple, leading: tuple, r: tuple) -> tuple:
-    """h(r) of the quadratic with h(0) = at_zero, h(0) + h(1) = claim and the given leading coefficient.
+def reduce_claim(claim: tuple, sumcheck: SumcheckProof, challenges: list[tuple]) -> tuple:
+    """The claim, a sum over 2^rounds points, as a claim at the drawn point; all scalars.
 
-    h(r) = h(0)(1 - r) + h(1) r + leading r (r - 1).
+    Nothing can fail here: the reduced claim is only as good as the check that the caller makes of it at last.
     """
-    slope = sub(sub(claim, at_zero), at_zero)
-    return add(at_zero, mul(r, add(slope, mul(leading, sub(r, ONE)))))
+    for (at_zero, leading), r in zip(sumcheck.round_polynomials.tolist(), challenges):
+        # The quadratic with h(0) = at_zero, h(0) + h(1) = claim: h(r) = h(0)(1 - r) + h(1) r + leading r (r - 1).
+        slope = sub(sub(claim, at_zero), at_zero)
+        claim = add(at_zero, mul(r, add(slope, mul(leading, sub(r, ONE)))))
+    return claim
