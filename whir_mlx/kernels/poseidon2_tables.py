@@ -27,8 +27,8 @@ def _next_offsets(width: int, offsets: list[int]) -> list[int]:
 def round_words(width: int) -> tuple[list[int], list[int], list[int]]:
     """Montgomery words of the constants of the first full rounds, the partial rounds and the last full rounds.
 
-    The kernels' partial rounds work on words that are off by known amounts (`poseidon2.h`); what is added to word 0 before its
-    S-box, and to every word before that of the full round after the partial rounds, is less by as much.
+    The kernels' partial rounds work on words that are off by known amounts (`poseidon2.h`); what is added to word 0
+    before its S-box, and to every word before that of the full round after the partial rounds, is less by as much.
     Raises ValueError for widths other than 16, 24 and 32.
     """
     offsets = [0] * width
