@@ -146,7 +146,7 @@ FAULTS: dict[str, Fault] = {
     ),
     # Right as a program, wrong as mathematics.
     "wrong round constant": Fault(
-        "answer", "poseidon2", "constants[(r) * T + i]", "constants[(r) * T + 0]", "wrong answer"
+        "answer", "poseidon2", "constants[(first) + i]", "constants[(first) + 0]", "wrong answer"
     ),
     "one round too few": Fault(
         "answer",

@@ -22,12 +22,16 @@ KERNEL_FUNCTION uint field_double(uint a) { return field_add(a, a); }
 // In: a, b < p. Out: a * b * 2^-32 mod p, < p (the Montgomery word of the product).
 KERNEL_FUNCTION uint field_mul(uint a, uint b) { return wide_reduce(wide_mul(a, b)); }
 
-// x / 2 mod p = (x >> 1) - 15 * (x mod 2) * 2^26, since 2^-k = -15 * 2^(27-k) mod p. Here and below x < p.
+// x c mod 2^32, c a constant. A target may bring its own.
+#ifndef TARGET_HAS_TIMES_CONSTANT
+KERNEL_FUNCTION uint times_constant(uint x, uniform_uint c) { return x * c; }
+#endif
+
+// (x + 1) / 2^K - 1 mod p, below p, x < p: with m = -(x + 1) mod 2^K = ~x mod 2^K, x + 1 + m p is a multiple of 2^K, since
+// p = 15 * 2^27 + 1 is 1 mod 2^K, and at most p 2^K. So it needs no correction, which x / 2^K does.
 template <int K>
-KERNEL_FUNCTION uint field_div_2exp(uint x) {
-  // (x mod 2^K) * 15 * 2^(27-K) < 15 * 2^27 < p, as a difference of two shifts; 31 - K >= 4.
-  uint low = x & uint((1u << K) - 1u);
-  return field_sub(x >> K, (low << (31 - K)) - (low << (27 - K)));
+KERNEL_FUNCTION uint field_div_2exp_next(uint x) {
+  return (x >> K) + times_constant(~x & uint((1u << K) - 1u), 15u << (27 - K));
 }
 
 // (a - b) t mod p, t the same in all threads. A target may bring its own.
@@ -44,6 +48,12 @@ KERNEL_FUNCTION uint field_add_pow7_each(uint x, uint c) {
 }
 #ifndef TARGET_HAS_POW7
 KERNEL_FUNCTION uint field_add_pow7(uint x, uniform_uint c) { return field_add_pow7_each(x, uint(c)); }
+typedef uniform_uint round_constant;
+#define ROUND_CONSTANTS(name, size) CONSTANT_ARRAY(name, size)
+// words[i] = (words[i] + constants[first + i])^7, i < count.
+#define FIELD_ADD_POW7_ALL(count, words, constants, first) \
+  UNROLLED_LOOP \
+  for (int i = 0; i < count; i++) words[i] = field_add_pow7(words[i], constants[(first) + i])
 #endif
 
 // x^(p-2), the inverse of x (0 for 0). p - 2 = 0x77ffffff: 27 ones below 0b1110.

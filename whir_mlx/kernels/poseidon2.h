@@ -3,7 +3,7 @@
 #include "field.h"
 #include "poseidon2_constants.h"
 
-// M4 = [2 3 1 1; 1 2 3 1; 1 1 2 3; 3 1 1 2] on four words, by 7 additions and 2 doublings.
+// M4 = [2 3 1 1; 1 2 3 1; 1 1 2 3; 3 1 1 2] on four words, by 9 additions and 2 doublings.
 KERNEL_FUNCTION void poseidon2_mix4(thread uint* s) {
   uint s01 = field_add(s[0], s[1]);
   uint s23 = field_add(s[2], s[3]);
@@ -32,15 +32,17 @@ KERNEL_FUNCTION void poseidon2_external(thread uint* s) {
   }
 }
 
-// sum + x * 2^-K and sum - x * 2^-K.
+// In the partial rounds word i is not s_i but s_i + d_i, d_i a constant of the round: the words that V divides by 2^K are
+// divided as field_div_2exp_next does, which is 2^-K - 1 off. The offsets pass through the rounds, which are linear but for
+// word 0; the constants of the S-box of word 0, and of the full round that follows, take them off again (poseidon2_tables.py).
 template <int K>
-KERNEL_FUNCTION uint plus_2exp(uint sum, uint x) { return field_add(sum, field_div_2exp<K>(x)); }
+KERNEL_FUNCTION uint plus_2exp(uint sum, uint x) { return field_add(sum, field_div_2exp_next<K>(x)); }
 template <int K>
-KERNEL_FUNCTION uint minus_2exp(uint sum, uint x) { return field_sub(sum, field_div_2exp<K>(x)); }
+KERNEL_FUNCTION uint minus_2exp(uint sum, uint x) { return field_sub(sum, field_div_2exp_next<K>(x)); }
 
-// The first nine entries of the internal diagonal are those of every width: -2, 1, 2, 1/2, 3, 4, -1/2, -3, -4.
+// The first nine entries of the internal diagonal are those of every width: -2, 1, 2, 1/2, 3, 4, -1/2, -3, -4. Word 0 is
+// left out here.
 KERNEL_FUNCTION void poseidon2_diagonal_head(thread uint* s, uint sum) {
-  s[0] = field_sub(sum, field_double(s[0]));
   s[1] = field_add(sum, s[1]);
   s[2] = field_add(sum, field_double(s[2]));
   s[3] = plus_2exp<1>(sum, s[3]);
@@ -109,20 +111,20 @@ KERNEL_FUNCTION void poseidon2_diagonal_tail(Width<32>, thread uint* s, uint sum
 
 // Partial round: S-box on word 0 alone, then s_i = V_i s_i + sum of all words.
 template <int T>
-KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, uniform_uint constant_word) {
-  // The sum of words 1..T-1 does not wait for the S-box.
+KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant constant_word) {
+  // The sum of words 1..T-1 does not wait for the S-box. Word 0 becomes sum - 2 s_0 = rest - s_0.
   uint rest = field_add(s[1], s[2]);
   UNROLLED_LOOP
   for (int i = 3; i < T; i++) rest = field_add(rest, s[i]);
   s[0] = field_add_pow7(s[0], constant_word);
   uint sum = field_add(rest, s[0]);
+  s[0] = field_sub(rest, s[0]);
   poseidon2_diagonal_head(s, sum);
   poseidon2_diagonal_tail(Width<T>(), s, sum);
 }
 
 #define POSEIDON2_FULL_ROUND(T, constants, r) \
-  UNROLLED_LOOP \
-  for (int i = 0; i < T; i++) s[i] = field_add_pow7(s[i], constants[(r) * T + i]); \
+  FIELD_ADD_POW7_ALL(T, s, constants, (r) * T); \
   poseidon2_external<T>(s);
 
 #define POSEIDON2_PERMUTATION(T, PARTIAL_ROUNDS) \

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from ..field.constants import MONTY_ONE, P, two_adic_generator
-from ..field.poseidon2_constants import WIDTHS, external_final, external_initial, internal
+from .poseidon2_tables import constant_tables
 
 FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "([\w./]+)"[^\n]*\n', re.MULTILINE)
@@ -41,22 +41,6 @@ class KernelText:
     has_barrier: bool
     has_simd: bool
     atomic: bool
-
-
-def constant_tables() -> str:
-    """The Poseidon2 round constants as `CONSTANT_ARRAY`s of Montgomery words (the virtual header
-    `poseidon2_constants.h`)."""
-    lines = []
-    for width in WIDTHS:
-        tables = {
-            "INITIAL": [word for row in external_initial(width) for word in row],
-            "INTERNAL": internal(width),
-            "FINAL": [word for row in external_final(width) for word in row],
-        }
-        for name, words in tables.items():
-            values = ", ".join(f"{word * MONTY_ONE % P:#010x}u" for word in words)
-            lines.append(f"CONSTANT_ARRAY(POSEIDON2_{name}_{width}, {len(words)}) = {{{values}}};")
-    return "\n".join(lines) + "\n"
 
 
 def butterfly_roots() -> str:

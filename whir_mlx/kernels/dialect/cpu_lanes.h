@@ -192,6 +192,28 @@ KERNEL_FUNCTION vector_u32 high_words(vector_half even, vector_half odd) {
 KERNEL_FUNCTION vector_u32 low_words(vector_half even, vector_half odd) {
   return (vector_u32)((even & 0xffffffffu) | (odd << 32));
 }
+// The same in one instruction, with the lanes of the result, 0 1 2 3 of each four, in the order 0 2 1 3. As even and odd lanes
+// of a vector in that order, done twice it is the natural order again.
+KERNEL_FUNCTION vector_u32 high_words_swapped(vector_half even, vector_half odd) {
+#if defined(__AVX2__) && LANES == 8
+  return (vector_u32)_mm256_shuffle_ps((__m256)even, (__m256)odd, 0xdd);
+#elif defined(__AVX512F__) && LANES == 16
+  return (vector_u32)_mm512_shuffle_ps((__m512)even, (__m512)odd, 0xdd);
+#elif defined(__SSE4_1__) && LANES == 4
+  return (vector_u32)_mm_shuffle_ps((__m128)even, (__m128)odd, 0xdd);
+#else
+  return high_words(even, odd);
+#endif
+}
+#if defined(__AVX2__) && LANES == 8
+// One multiplication; the compiler would make two shifts and a subtraction of it.
+#define TARGET_HAS_TIMES_CONSTANT
+KERNEL_FUNCTION uint times_constant(uint x, uint32_t c) {
+  vector_u32 product;
+  asm("vpmulld %2, %1, %0" : "=x"(product) : "x"(x.v), "xm"(vector_u32{} + c));
+  return uint(product);
+}
+#endif
 KERNEL_FUNCTION void wide_product(uint a, uint b, uint& low, uint& high) {
   vector_half even = even_product((vector_half)a.v, (vector_half)b.v);
   vector_half odd = even_product(odd_lanes(a.v), odd_lanes(b.v));
@@ -358,6 +380,18 @@ KERNEL_FUNCTION vector_half signed_product(vector_half a, vector_half b) {
   vector_half q = even_product_signed(product, vector_half{} + 0x88000001u);
   return product - even_product_signed(q, vector_half{} + 0x78000001u);
 }
+template <int N>
+KERNEL_FUNCTION void signed_products(vector_half* product, const vector_half* a, const vector_half* b) {
+  vector_half q[N];
+  UNROLLED_LOOP
+  for (int i = 0; i < N; i++) product[i] = even_product_signed(a[i], b[i]);
+  UNROLLED_LOOP
+  for (int i = 0; i < N; i++) q[i] = even_product_signed(product[i], vector_half{} + 0x88000001u);
+  UNROLLED_LOOP
+  for (int i = 0; i < N; i++) q[i] = even_product_signed(q[i], vector_half{} + 0x78000001u);
+  UNROLLED_LOOP
+  for (int i = 0; i < N; i++) product[i] -= q[i];
+}
 // (a - b) t: the difference needs no correction.
 #define TARGET_HAS_SUB_MUL
 KERNEL_FUNCTION uint field_sub_mul(uint a, uint b, uint32_t t) {
@@ -373,16 +407,71 @@ KERNEL_FUNCTION uint field_mul(uint a, uint32_t t) {
   uint product = uint(high_words(even, odd));
   return min(product, product + 0x78000001u);
 }
-KERNEL_FUNCTION vector_half signed_pow7(vector_half x) {
-  vector_half x2 = signed_product(x, x) >> 32;
-  vector_half x3 = signed_product(x2, x) >> 32;
-  vector_half x4 = signed_product(x2, x2) >> 32;
-  return signed_product(x3, x4);
+// HALVES independent seventh powers, step by step side by side: one alone would wait for each of its products.
+template <int HALVES>
+KERNEL_FUNCTION void signed_pow7(vector_half* x) {
+  vector_half x2[HALVES], x3[HALVES], x4[HALVES];
+#define EACH_HALF UNROLLED_LOOP for (int h = 0; h < HALVES; h++)
+  signed_products<HALVES>(x2, x, x);
+  EACH_HALF x2[h] >>= 32;
+  signed_products<HALVES>(x3, x2, x);
+  signed_products<HALVES>(x4, x2, x2);
+  EACH_HALF x3[h] >>= 32;
+  EACH_HALF x4[h] >>= 32;
+  signed_products<HALVES>(x, x3, x4);
+#undef EACH_HALF
+}
+// (words + constants - p)^7, each word in (-p, p) before.
+template <int WORDS, bool SWAPPED>
+KERNEL_FUNCTION void pow7_words(thread uint* words, const vector_u32* constants_less_p) {
+  vector_half halves[2 * WORDS];
+  UNROLLED_LOOP
+  for (int i = 0; i < WORDS; i++) {
+    vector_u32 sum = words[i].v + constants_less_p[i];
+    halves[2 * i] = (vector_half)sum;
+    halves[2 * i + 1] = odd_lanes(sum);
+  }
+  signed_pow7<2 * WORDS>(halves);
+  UNROLLED_LOOP
+  for (int i = 0; i < WORDS; i++) {
+    uint power = uint(SWAPPED ? high_words_swapped(halves[2 * i], halves[2 * i + 1]) : high_words(halves[2 * i], halves[2 * i + 1]));
+    words[i] = min(power, power + 0x78000001u);
+  }
 }
 KERNEL_FUNCTION uint field_add_pow7(uint x, uint32_t c) {
-  vector_u32 sum = x.v + (c - 0x78000001u);  // in [-p, p)
-  uint power = uint(high_words(signed_pow7((vector_half)sum), signed_pow7(odd_lanes(sum))));
-  return min(power, power + 0x78000001u);
+  vector_u32 less_p = vector_u32{} + (c - 0x78000001u);  // so that x + c - p is in [-p, p)
+  pow7_words<1, false>(&x, &less_p);
+  return x;
+}
+
+// Round constants less p, each repeated for all lanes, so that an addition takes them from memory.
+struct round_constant {
+  const vector_u32* less_p;
+};
+template <int SIZE>
+struct RoundConstants {
+  alignas(64) uint32_t rows[SIZE][LANES];
+  template <typename... Words>
+  constexpr RoundConstants(Words... listed) : rows() {
+    const uint32_t words[SIZE] = {listed...};
+    for (int i = 0; i < SIZE; i++) {
+      for (int lane = 0; lane < LANES; lane++) rows[i][lane] = words[i] - 0x78000001u;
+    }
+  }
+  KERNEL_FUNCTION_METHOD round_constant operator[](int i) const { return round_constant{(const vector_u32*)rows[i]}; }
+};
+#define ROUND_CONSTANTS(name, size) static constexpr RoundConstants<size> name
+KERNEL_FUNCTION uint field_add_pow7(uint x, round_constant c) {
+  pow7_words<1, false>(&x, c.less_p);
+  return x;
+}
+// All words of a state, two at a time: four chains of products keep the multipliers busy, more do not fit the registers.
+// It leaves lanes 1 and 2 of every four exchanged, so it is for even numbers of full rounds between looks at the lanes.
+#define FIELD_ADD_POW7_ALL(count, words, constants, first) add_pow7_all<count>(words, constants[first].less_p)
+template <int COUNT>
+KERNEL_FUNCTION void add_pow7_all(thread uint* words, const vector_u32* constants_less_p) {
+  UNROLLED_LOOP
+  for (int i = 0; i < COUNT; i += 2) pow7_words<2, true>(words + i, constants_less_p + i);
 }
 #endif
 

@@ -28,6 +28,9 @@ _MACROS_OF_A_BUILD = (
     "TARGET_HAS_POW7",
     "TARGET_HAS_SUB_MUL",
     "TARGET_HAS_SIXTEEN",
+    "TARGET_HAS_TIMES_CONSTANT",
+    "ROUND_CONSTANTS",
+    "FIELD_ADD_POW7_ALL",
 )
 _UNIFORM = ("threadgroup_position_in_grid", "threads_per_threadgroup")
 
