@@ -78,7 +78,7 @@ def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
         for arity in (2, 4):
             call = partial(operation("compress"), arity=arity)
             found.append(Case(f"compress {n} arity {arity}", call, (words(rng, n * arity, 8),)))
-    # One row, a group of fewer than 16 rows, a whole one, several; leaves of a block in part, one, and eight and a part.
+    # One row, a group of fewer than 16 rows, a whole one, several; leaves of part of a block, one, eight and more.
     for n, levels in ((1, 0), (2, 1), (8, 2), (16, 4), (48, 3), (160, 4)):
         for width in (1, 8, 67):
             call = partial(operation("tree_layers"), levels=levels, sponge=True)
@@ -192,7 +192,8 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
         indices = np.append(rng.integers(0, lengths[0], 9, dtype=np.uint32), np.uint32(lengths[0] - 1))
         call = partial(gather_paths, arity=arity)
         found.append(Case(f"gather_paths arity {arity}", call, (indices, *layers)))
-    # One launch, and two with a third over their results; an array without words, plain words, and ones of Metal's constant space.
+    # One launch, and two with a third over their results; an array without words, plain words, and arrays of Metal's
+    # constant space.
     for count in (1, 26, 27, 60):
         arrays = tuple(words(rng, 1 + k * k % 67) for k in range(count)) + (words(rng, 0, 8),)
         found.append(Case(f"pack {count}", packed, arrays))

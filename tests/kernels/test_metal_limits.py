@@ -5,7 +5,6 @@ and whir_mlx/kernels/estimates.py.
 """
 
 import re
-from collections import defaultdict
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise

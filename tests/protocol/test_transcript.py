@@ -203,6 +203,7 @@ class Opaque:
 
 class LazyDevice:
     asarray = staticmethod(Opaque)
+    evaluate = staticmethod(lambda *arrays: None)
 
 
 def test_prover_calls_are_lazy_and_launch_once_a_draw(monkeypatch):
@@ -233,14 +234,14 @@ def test_prover_calls_are_lazy_and_launch_once_a_draw(monkeypatch):
     transcript.observe(Opaque(montgomery(range(40, 64))))
     assert launches == []
     drawn = transcript.sample_ext()
-    assert launches == [3, 1]
+    assert launches == [1, 3]
     assert canonical(drawn._array) == list(oracle.sample_ext())
     # A grind needs the queue absorbed, and its sample is drawn together with the indices after it.
     oracle.observe([5])
     transcript.observe(montgomery([5]))
     assert transcript.grind(3)._array.tolist() == [oracle.grind(3)]
     indices = transcript.sample_indices(6, 9)
-    assert launches == [3, 1, 1, 1]
+    assert launches == [1, 3, 1, 1]
     assert indices._array.tolist() == [oracle.sample_uniform_bits(6) for _ in range(9)]
 
 

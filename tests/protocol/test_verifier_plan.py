@@ -1,4 +1,4 @@
-"""What the verifier keeps of a statement: the same object for equal statements, and nothing that a caller could change."""
+"""What the verifier keeps of a statement: one object for equal statements, and nothing that a caller could change."""
 
 import numpy as np
 import pytest

@@ -13,9 +13,9 @@ def gather_paths(device: Device, layers: list, indices, *, arity: int):
     """The sibling digests on each query's path. layers: L arrays (nodes, 8), lowest first, each a multiple of `arity`
     nodes; indices: (Q,) plain integers below the number of leaves (not checked here).
 
-    Returns (Q, L, 8 * (arity - 1)): at (q, l) the other nodes of the group of layer l that holds the query's, in order. Raises ValueError for an
-    arity other than 2 or 4 and for more than 27 layers (a folded domain has at most 2^27 rows). Source:
-    p3-merkle-tree 0.8.0 (`mmcs/mod.rs`).
+    Returns (Q, L, 8 * (arity - 1)): at (q, l) the other nodes of the group of layer l that holds the query's, in order.
+    Raises ValueError for an arity other than 2 or 4 and for more than 27 layers (a folded domain has at most 2^27
+    rows). Source: p3-merkle-tree 0.8.0 (`mmcs/mod.rs`).
     """
     if arity not in (2, 4):
         raise ValueError(f"arity must be 2 or 4, got {arity}")

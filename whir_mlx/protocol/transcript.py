@@ -300,8 +300,8 @@ def _meets(bits: int, sample: int) -> bool:
 
 @lru_cache(maxsize=8)
 def _fresh_state(device):
-    """The state of a transcript that has seen nothing, sent to the device once: MLX's CUDA back-end moves whatever buffer
-    it takes for a host array to managed memory, 0.3 ms each time."""
+    """The state of a transcript that has seen nothing, sent to the device once: MLX's CUDA back-end moves whatever
+    buffer it takes for a host array to managed memory, 0.3 ms each time."""
     state = device.asarray(np.zeros(STATE_WORDS, dtype=np.uint32))
     device.evaluate(state)
     return state

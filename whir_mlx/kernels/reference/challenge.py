@@ -27,8 +27,8 @@ def challenge(
     """Absorb, then sample field elements, then sample indices, then sample field elements again.
 
     Args: state (26,); segments, arrays of words (possibly empty) absorbed in order, each flattened; index_bits <= 27.
-    Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, and indices (num_indices,) plain integers
-    below 2^index_bits, each from a draw that is repeated while its canonical value is not below
+    Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, and indices (num_indices,) plain
+    integers below 2^index_bits, each from a draw that is repeated while its canonical value is not below
     p - (p mod 2^index_bits); with index_bits = 0 nothing is drawn. Buffer words beyond the number of buffered inputs
     are 0.
     Source: p3-challenger 0.8.0 (`duplex_challenger.rs`).

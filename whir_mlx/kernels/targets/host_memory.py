@@ -1,9 +1,9 @@
 """Where the words that are read back from a CUDA device lie.
 
-MLX reads an array through managed memory, whose pages move to whoever touches them: the buffer that a proof was read from
-is used again for the next proof, and its pages go to the GPU when that is written and back to the host when it is read,
-each way some 0.2 ms (H200). Told to stay on the host, pages are written across the bus instead. That is advice to the
-driver: nothing depends on it, and without the package `cuda-bindings` it is not given.
+MLX reads an array through managed memory, whose pages move to whoever touches them: the buffer that a proof was read
+from is used again for the next proof, and its pages go to the GPU when that is written and back to the host when it is
+read, each way some 0.2 ms (H200). Told to stay on the host, pages are written across the bus instead. That is advice to
+the driver: nothing depends on it, and without the package `cuda-bindings` it is not given.
 """
 
 from __future__ import annotations
