@@ -15,13 +15,21 @@ kernel void dot(
   lane_index t = thread_position_in_grid.x;
   int count = int(size[2]);
   Quad sum = ext_zero();
+  bool whole = int(size[0]) * int(size[1]) == count;
   ROLLED_LOOP
   for (int j = 0; j < int(size[1]); j++) {
-    // Past the end the last product is read and not added: every thread takes part in the sum below.
-    uint i = t + j * int(size[0]);
-    uint inside = min(i, uint(count - 1));
-    Quad product = ext_mul(load_quad(a, inside), load_quad(b, inside));
-    sum = ext_add(sum, ext_select(ext_zero(), product, i < uint(count)));
+    lane_index i = t + j * int(size[0]);
+    Quad x, y;
+    if (whole) {
+      x = load_quad(a, i);
+      y = load_quad(b, i);
+    } else {
+      // Past the end the last product is read and not added: every thread takes part in the sum below.
+      uint inside = min(uint(i), uint(count - 1));
+      x = load_quad(a, inside);
+      y = load_quad(b, inside);
+    }
+    sum = ext_add(sum, ext_select(ext_zero(), ext_mul(x, y), uint(i) < uint(count)));
   }
   store_share(shares, int(lane_front(t)) / REDUCE_WIDTH, vector_sum_ext(sum), thread_index_in_simdgroup);
 }

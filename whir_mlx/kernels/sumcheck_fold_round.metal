@@ -9,11 +9,15 @@
 #include "pairs.h"
 #include "reduce.h"
 
+KERNEL_FUNCTION Quad fold_pair(Pair x, Quad r) { return ext_add(x.low, ext_mul(ext_sub(x.high, x.low), r)); }
+
 template <typename X>
-KERNEL_FUNCTION Quad fold_pair(X x, uint i, int s, Quad r) {
-  uint low = pair_low(i, s);
-  Quad x_low = load_quad(x, low);
-  return ext_add(x_low, ext_mul(ext_sub(load_quad(x, low + (1 << s)), x_low), r));
+KERNEL_FUNCTION Pair fold_neighbours(X x, lane_index i, Quad r) {
+  uint v[8];
+  load_words_8(v, x, i * 16);
+  Quad low = fold_pair(Pair{Quad{v[0], v[1], v[2], v[3]}, Quad{v[4], v[5], v[6], v[7]}}, r);
+  load_words_8(v, x, i * 16 + 8);
+  return Pair{low, fold_pair(Pair{Quad{v[0], v[1], v[2], v[3]}, Quad{v[4], v[5], v[6], v[7]}}, r)};
 }
 
 kernel void sumcheck_fold_round(
@@ -31,24 +35,32 @@ kernel void sumcheck_fold_round(
   Quad challenge_value = load_quad(r, 0);
   Quad constant_term = ext_zero();
   Quad leading = ext_zero();
+  bool neighbours = s == 0 && next == 0 && int(size[0]) * int(size[1]) == pairs;
   ROLLED_LOOP
   for (int j = 0; j < int(size[1]); j++) {
-    // Past the end the last pair is made and neither written nor added: every thread takes part in the sums below.
-    uint i = t + j * int(size[0]);
-    uint low = pair_low(min(i, uint(pairs - 1)), next);
-    uint high = low + (1 << next);
-    Quad f_low = fold_pair(f, low, s, challenge_value);
-    Quad f_high = fold_pair(f, high, s, challenge_value);
-    Quad w_low = fold_pair(w, low, s, challenge_value);
-    Quad w_high = fold_pair(w, high, s, challenge_value);
-    STORE_QUAD_IF(i < uint(pairs), f_folded, low, f_low);
-    STORE_QUAD_IF(i < uint(pairs), f_folded, high, f_high);
-    STORE_QUAD_IF(i < uint(pairs), w_folded, low, w_low);
-    STORE_QUAD_IF(i < uint(pairs), w_folded, high, w_high);
-    Quad products = ext_mul(f_low, w_low);
-    Quad slopes = ext_mul(ext_sub(f_high, f_low), ext_sub(w_high, w_low));
-    constant_term = ext_add(constant_term, ext_select(ext_zero(), products, i < uint(pairs)));
-    leading = ext_add(leading, ext_select(ext_zero(), slopes, i < uint(pairs)));
+    lane_index i = t + j * int(size[0]);
+    Pair fs, ws;
+    if (neighbours) {
+      // Pair i of the folded values comes from elements 4 i to 4 i + 3.
+      fs = fold_neighbours(f, i, challenge_value);
+      ws = fold_neighbours(w, i, challenge_value);
+      store_neighbours(f_folded, i, fs);
+      store_neighbours(w_folded, i, ws);
+    } else {
+      // Past the end the last pair is made and neither written nor added: every thread takes part in the sums below.
+      uint low = pair_low(min(uint(i), uint(pairs - 1)), next);
+      uint high = low + (1 << next);
+      fs = Pair{fold_pair(load_pair(f, low, s), challenge_value), fold_pair(load_pair(f, high, s), challenge_value)};
+      ws = Pair{fold_pair(load_pair(w, low, s), challenge_value), fold_pair(load_pair(w, high, s), challenge_value)};
+      STORE_QUAD_IF(uint(i) < uint(pairs), f_folded, low, fs.low);
+      STORE_QUAD_IF(uint(i) < uint(pairs), f_folded, high, fs.high);
+      STORE_QUAD_IF(uint(i) < uint(pairs), w_folded, low, ws.low);
+      STORE_QUAD_IF(uint(i) < uint(pairs), w_folded, high, ws.high);
+    }
+    Quad products = ext_mul(fs.low, ws.low);
+    Quad slopes = ext_mul(ext_sub(fs.high, fs.low), ext_sub(ws.high, ws.low));
+    constant_term = ext_add(constant_term, ext_select(ext_zero(), products, uint(i) < uint(pairs)));
+    leading = ext_add(leading, ext_select(ext_zero(), slopes, uint(i) < uint(pairs)));
   }
   int share = 2 * (int(lane_front(t)) / REDUCE_WIDTH);
   store_share(shares, share, vector_sum_ext(constant_term), thread_index_in_simdgroup);

@@ -18,18 +18,24 @@ kernel void sumcheck_round(
   int s = int(size[2]), pairs = int(size[3]);
   Quad constant_term = ext_zero();
   Quad leading = ext_zero();
+  bool neighbours = s == 0 && int(size[0]) * int(size[1]) == pairs;
   ROLLED_LOOP
   for (int j = 0; j < int(size[1]); j++) {
-    // Past the end the last pair is read and not added: every thread takes part in the sums below.
-    uint i = t + j * int(size[0]);
-    uint low = pair_low(min(i, uint(pairs - 1)), s);
-    uint high = low + (1 << s);
-    Quad f_low = load_quad(f, low);
-    Quad w_low = load_quad(w, low);
-    Quad products = ext_mul(f_low, w_low);
-    Quad slopes = ext_mul(ext_sub(load_quad(f, high), f_low), ext_sub(load_quad(w, high), w_low));
-    constant_term = ext_add(constant_term, ext_select(ext_zero(), products, i < uint(pairs)));
-    leading = ext_add(leading, ext_select(ext_zero(), slopes, i < uint(pairs)));
+    lane_index i = t + j * int(size[0]);
+    Pair fs, ws;
+    if (neighbours) {
+      fs = load_neighbours(f, i);
+      ws = load_neighbours(w, i);
+    } else {
+      // Past the end the last pair is read and not added: every thread takes part in the sums below.
+      uint inside = min(uint(i), uint(pairs - 1));
+      fs = load_pair(f, inside, s);
+      ws = load_pair(w, inside, s);
+    }
+    Quad products = ext_mul(fs.low, ws.low);
+    Quad slopes = ext_mul(ext_sub(fs.high, fs.low), ext_sub(ws.high, ws.low));
+    constant_term = ext_add(constant_term, ext_select(ext_zero(), products, uint(i) < uint(pairs)));
+    leading = ext_add(leading, ext_select(ext_zero(), slopes, uint(i) < uint(pairs)));
   }
   int share = 2 * (int(lane_front(t)) / REDUCE_WIDTH);
   store_share(shares, share, vector_sum_ext(constant_term), thread_index_in_simdgroup);
