@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from tests.helpers import PROOF_NAMES, load_proof
+from tests.helpers import PROOF_NAMES, host_device, load_proof
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.seeds import opening_seed
-from whir_mlx.protocol.statement import Schedule
+from whir_mlx.protocol.statement import OpeningBatch, Schedule
 from whir_mlx.protocol.verifier_plan import verifier_plan
+from whir_mlx.whir import Whir
 
 
 def arguments(name: str) -> tuple:
@@ -34,3 +35,17 @@ def test_seeds_are_montgomery_words():
     expected = [word * MONTY_ONE % P for word in opening_seed(layout, table, batch, False).tolist()]
     words = verifier_plan(layout, schedule, config, False).openings[0]
     assert words.tolist() == expected and words.dtype == np.uint32
+
+
+@pytest.mark.parametrize("layout", ["suffix", "prefix"])
+@pytest.mark.parametrize("opened", [(0,), (1,), (0, 2)])
+def test_tables_that_are_not_opened(layout, opened):
+    # Selectors of 1, 3 and 2 bits: those of the tables left out are wider, or shorter, than those that count.
+    tables = [(6, 1), (4, 2), (5, 1)]
+    pcs = Whir(tables=tables, folding_factor=2, security_level=30, pow_bits=4, layout=layout, device=host_device())
+    evals = [np.arange(columns << rows).reshape(columns, -1) for rows, columns in tables]
+    commitment, data = pcs.commit(evals)
+    batches = [[OpeningBatch((0,), (0,))] if table in opened else [] for table in range(3)]
+    schedule = Schedule(batches)
+    results = pcs.verify(commitment, pcs.open(data, schedule=schedule), schedule=schedule)
+    assert [result.table for result in results] == list(opened)

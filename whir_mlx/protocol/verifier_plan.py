@@ -78,6 +78,7 @@ def _claim_plan(layout: Layout, schedule: Schedule) -> ClaimPlan:
     next_group = {batch: len(batches) + i for i, batch in enumerate(successors)}
     placements = {(claim.table, claim.column): claim.placement for claim in ordered}
     rows = {column: row for row, column in enumerate(placements)}
+    opened = sorted({table for table, _ in placements})  # tables that are not may have wider selectors
     # A selector's coordinates come first in the suffix order, and last in the prefix order.
     arities = layout.padded_log_rows
     cuts = [layout.num_variables - arity if layout.selector_first else arity for arity in arities]
@@ -95,8 +96,8 @@ def _claim_plan(layout: Layout, schedule: Schedule) -> ClaimPlan:
         locals=tuple(local[table] for table, _ in batches),
         columns=np.array([rows[claim.table, claim.column] for claim in ordered], dtype=np.intp),
         selector_bits=bits,
-        selector_tables=np.array([table for table, _ in placements], dtype=np.intp),
-        selectors=tuple(selectors),
+        selector_tables=np.array([opened.index(table) for table, _ in placements], dtype=np.intp),
+        selectors=tuple(selectors[table] for table in opened),
     )
 
 
