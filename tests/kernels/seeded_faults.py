@@ -79,7 +79,19 @@ FAULTS: dict[str, Fault] = {
         "check", "ntt", "(tile, TILE_WORDS)", "(tile, 64)", r"tile\[\d+\], which has 64 words", "ntt: 2^9"
     ),
     "race between SIMD groups": Fault(
-        "check", "tree_layers", "node < uint(count), digests", "node < uint(2 * count), digests", "race: writes digests"
+        "check",
+        "ntt",
+        "  }\n  GROUP_BARRIER();\n\n  ROLLED_LOOP",
+        "  }\n\n  ROLLED_LOOP",
+        r"race: (reads|writes) tile|reads tile\[\d+\] before",
+        "ntt: 2^10 x 16",
+    ),
+    "one half of a tile for two layers": Fault(
+        "check",
+        "tree_layers",
+        "TREE_LAYER_WORDS * (level & 1), s)",
+        "0 * (level & 1), s)",
+        "race: (reads|writes) digests",
     ),
     "race between rows": Fault(
         "check",
