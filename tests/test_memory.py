@@ -282,22 +282,22 @@ def test_proofs_are_the_same_wherever_they_run(monkeypatch):
 
 @needs_compiler
 def test_an_opening_too_large_for_what_committed(monkeypatch):
-    """One point fits, a hundred do not: the opening moves, with a warning, and its proof is the same."""
+    """One point fits, forty do not: the opening moves, with a warning, and its proof is the same."""
     monkeypatch.setattr("whir_mlx.memory._GPU_BYTES", 0)
-    choices, values = make_choices(10, **SMALL), splitmix(4, 1 << 10)
-    many = Schedule.all_columns(choices.layout, 100)
+    choices, values = make_choices(8, **SMALL), splitmix(4, 1 << 8)
+    many = Schedule.all_columns(choices.layout, 40)
     needed = [gpu_memory("cuda", choices, schedule) for schedule in (None, many)]
     for limit, target in ((gpu_bytes(needed[1].stepwise), "cuda"), (gpu_bytes(needed[0].peak), host_target())):
         device = EmulatedGpu(total_memory=limit)
-        pcs, whole = Whir(10, **SMALL, device=device), Whir(10, **SMALL, device="numpy")
+        pcs, whole = Whir(8, **SMALL, device=device), Whir(8, **SMALL, device="numpy")
         commitment, data = pcs.commit(values)
         assert data.device is device
         device.launched.clear()
         with pytest.warns(RuntimeWarning, match="over the"):
-            proof = pcs.open(data, num_points=100)
+            proof = pcs.open(data, num_points=40)
         assert bool(device.launched[2:]) == (target == "cuda")
         expected, committed = whole.commit(values)
-        assert (commitment, proof) == (expected, whole.open(committed, num_points=100))
+        assert (commitment, proof) == (expected, whole.open(committed, num_points=40))
 
 
 def test_a_stepwise_device_waits_for_large_launches():
