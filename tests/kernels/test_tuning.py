@@ -58,7 +58,7 @@ def test_entries_keep_the_hardwares_limits(key):
     if key[0] == "metal":
         assert 0 < entry.window_permutations <= 1 << 21
     if key[0] in ("metal", "cuda"):
-        assert entry.group_threads % 32 == 0 and entry.search_threads and entry.search_reach
+        assert entry.group_threads % 32 == 0 and all(x and x % 256 == 0 for x in entry.search_threads)
 
 
 def test_the_check_build_takes_tiles_of_the_gpu_and_threads_of_the_cpu():
@@ -81,7 +81,7 @@ def test_an_apple_entry_makes_the_same_proof():
 def test_launches_follow_the_table():
     """A table with other numbers gives other launches, and the same proof: small tiles, and layers one a launch."""
     case, sizes = load_proof("suffix_n10_k4_johnson"), []
-    for changes in ({}, {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": 32}):
+    for changes in ({}, {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": (256, 256)}):
         device = EmulatedCuda()
         device.tuning = replace(device.tuning, **changes)
         launched = []
