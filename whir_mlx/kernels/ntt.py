@@ -37,16 +37,22 @@ class NttPass:
         return width << (self.log_stride if self.log_stride else log_rows - self.levels)
 
 
+def is_wide(width: int, tuning: Tuning, vector: int) -> bool:
+    """Whether the lanes of a tile are the columns of one row; else they run on over neighbouring rows."""
+    return width % max(vector, tuning.tile_wide_columns) == 0
+
+
 def plan_passes(log_rows: int, width: int, log_input: int, tuning: Tuning, vector: int) -> tuple[NttPass, ...]:
     """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit
-    `tuning.tile_words`.
+    `tuning.tile_words`: as few passes as tiles of tile_least_lanes lanes allow, and as many lanes as those leave.
 
     `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs).
     """
-    wide = width % vector == 0
-    lanes = min(tuning.tile_lanes, width & -width) if wide else tuning.tile_lanes
-    most = max(1, (tuning.tile_words // lanes).bit_length() - 1)
-    count = -(-log_input // most)
+    wide = is_wide(width, tuning, vector)
+    most = min(tuning.tile_lanes, width & -width) if wide else tuning.tile_lanes
+    choices = [most >> bit for bit in range(most.bit_length()) if most >> bit >= min(most, tuning.tile_least_lanes)]
+    count, lanes = min((-(-log_input // max(1, (tuning.tile_words // n).bit_length() - 1)), -n) for n in choices)
+    lanes = -lanes
     passes: list[NttPass] = []
     log_span = log_input
     for number in range(count):
@@ -104,14 +110,15 @@ def ntt(device: Device, x, *, log_rows: int, inverse: bool = False):
         scale = pow(1 << log_rows, -1, P) * MONTY_ONE % P if inverse and not step.log_stride else 0
         expand = -1 if number else log_rows - log_input
         blocks = step.lane_words(width, log_rows) // step.lanes
-        across, along = tuning.tile_threads
+        across = min(tuning.tile_threads[0], step.lanes)
+        along = tuning.tile_threads[0] * tuning.tile_threads[1] // across
         (out,) = device.launch(
             "ntt",
             (log_rows, width, step.log_span, step.levels, expand & 0xFFFFFFFF, step.lanes, blocks, scale),
             [out, twiddles(device, log_rows)],
             [(1 << log_rows, width)],
             groups=(words // (step.lanes << step.levels), 1, 1),
-            group=(min(across, step.lanes), along, 1),
+            group=(across, along, 1),
             values={"WIDE": int(step.wide), "TILE_WORDS": tuning.tile_words},
             lanes=0 if step.lanes % vector == 0 else 1,
             cost=0.5 * words * step.levels,
