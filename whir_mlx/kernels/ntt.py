@@ -37,18 +37,13 @@ class NttPass:
         return width << (self.log_stride if self.log_stride else log_rows - self.levels)
 
 
-def is_wide(width: int, tuning: Tuning, vector: int) -> bool:
-    """Whether the lanes of a tile are the columns of one row; else they run on over neighbouring rows."""
-    return width % max(vector, tuning.tile_wide_columns) == 0
-
-
 def plan_passes(log_rows: int, width: int, log_input: int, tuning: Tuning, vector: int) -> tuple[NttPass, ...]:
     """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit
     `tuning.tile_words`: as few passes as tiles of tile_least_lanes lanes allow, and as many lanes as those leave.
 
     `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs).
     """
-    wide = is_wide(width, tuning, vector)
+    wide = width % vector == 0
     most = min(tuning.tile_lanes, width & -width) if wide else tuning.tile_lanes
     choices = [most >> bit for bit in range(most.bit_length()) if most >> bit >= min(most, tuning.tile_least_lanes)]
     count, lanes = min((-(-log_input // max(1, (tuning.tile_words // n).bit_length() - 1)), -n) for n in choices)

@@ -16,10 +16,9 @@ __all__ = ["TUNING", "Tuning", "apple_family", "check_tuning", "tuning_for"]
 class Tuning:
     """Launch shapes of one kind of device.
 
-    tile_words, tile_lanes, tile_least_lanes, tile_wide_columns, tile_threads: of a transform's pass: words of threadgroup
-    memory, lanes a tile at most, and at least where that saves a pass, columns from which a row's fill the lanes,
-    threads along lanes and butterflies. The words and lanes together are the radix split: levels a pass are
-    log2(tile_words / lanes).
+    tile_words, tile_lanes, tile_least_lanes, tile_threads: of a transform's pass: words of threadgroup memory, lanes a
+    tile at most, and at least where that saves a pass, threads along lanes and butterflies. The words and lanes
+    together are the radix split: levels a pass are log2(tile_words / lanes).
     group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
@@ -38,7 +37,6 @@ class Tuning:
     tile_words: int = 4096
     tile_lanes: int = 16
     tile_least_lanes: int = 16
-    tile_wide_columns: int = 1
     tile_threads: tuple[int, int] = (1, 1)
     group_threads: int = 256
     sum_threads: int = 64
@@ -106,7 +104,6 @@ _CUDA = replace(
     # rows two passes (16 columns: 0.27 ms against 0.42 in three passes of 16 KB).
     tile_words=8192,
     tile_least_lanes=8,
-    tile_wide_columns=8,
     # Few rows leave most of a GPU idle, so that a thread a row takes the time of one thread, which needs five times as
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
@@ -174,7 +171,6 @@ def check_tuning(target: str) -> Tuning:
         tile_words=tuning.tile_words,
         tile_lanes=tuning.tile_lanes,
         tile_least_lanes=tuning.tile_least_lanes,
-        tile_wide_columns=tuning.tile_wide_columns,
         tile_threads=tuning.tile_threads,
         group_threads=tuning.group_threads,
         window_permutations=tuning.window_permutations,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.ntt import is_wide
 from whir_mlx.protocol.merkle_config import TreeConfig
 from whir_mlx.protocol.parameters import WhirConfig
 
@@ -37,7 +36,7 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     kernels.insert(0, ("hash_rows", hashes, 0))
     kernels.insert(0, ("compress", {"WIDTH": 8 * tree.arity}, 0))
     widths = [1 << config.folding_schedule[0], *(4 << fold for fold in config.folding_schedule[1:])]
-    for wide in sorted({int(is_wide(width, device.tuning, device.vector_lanes)) for width in widths}):
+    for wide in sorted({int(width % device.vector_lanes == 0) for width in widths}):
         kernels.insert(0, ("ntt", {"TILE_WORDS": device.tuning.tile_words, "WIDE": wide}, 0))
     kernels.insert(0, ("challenge", {}, device.simd_width))
     if config.max_pow_bits:
