@@ -167,7 +167,7 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
         found.append(
             Case(
                 f"challenge {buffered} waiting, {left} left, samples",
-                partial(challenge, num_samples=4),
+                partial(challenge, num_samples=4, canonical=True),
                 (state, words(rng, 1)),
             )
         )

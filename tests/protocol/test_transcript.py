@@ -218,11 +218,8 @@ def test_prover_calls_are_lazy_and_launch_once_a_draw(monkeypatch):
     def grind(device, state, *, bits):
         return Opaque(kernels.grind(host_device(), state._array, bits=bits))
 
-    def to_montgomery(device, x):
-        return Opaque(kernels.to_montgomery(host_device(), x._array))
-
     kernels = SimpleNamespace(**vars(transcript_module))
-    for operation in (challenge, grind, to_montgomery):
+    for operation in (challenge, grind):
         monkeypatch.setattr(transcript_module, operation.__name__, operation)
     transcript, oracle = Transcript(LazyDevice()), Challenger()
     oracle.observe(range(64))

@@ -1,10 +1,11 @@
 // One step of the transcript: absorb a run of words, then a message of W <= 8 words, the sum of P shares (none where P is 0), then
 // two more runs; then sample words, then draw indices below 2^index_bits, then sample words again.
 // An index is the low bits of a canonical sample; the sample p - 1 would bias it and is drawn again.
-// size: [words of first, of second, of third, samples, indices, index_bits, P, W, samples after the indices]. tables: (398,), see
-// cooperative.h. state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the
-// length is 0). samples: (max(1, all samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused places get 0.
-// message: (8,), the sum. Grid: one SIMD group, of 16 or 32 threads.
+// size: [words of first, of second, of third, samples, indices, index_bits, P, W, samples after the indices, canonical]. tables:
+// (398,), see cooperative.h. state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array
+// where the length is 0), but canonical ones in first where `canonical` is 1. samples: (max(1, all samples),) Montgomery words;
+// indices: (max(1, indices),) plain integers; unused places get 0. message: (8,), the sum.
+// Grid: one SIMD group, of 16 or 32 threads.
 #include "challenger.h"
 
 kernel void challenge(
@@ -65,7 +66,9 @@ kernel void challenge(
       uint at = (c.word & 7) + block;
       // An index past a run's end reads its first word, which the next line replaces.
       uint value = state[select(uint(16), at + 16, at < uint(buffered))];
-      value = select(first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))], value, at < uint(buffered));
+      uint word_of_first = first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))];
+      if (int(size[9]) != 0) word_of_first = field_mul(word_of_first, uint(FIELD_R2));
+      value = select(word_of_first, value, at < uint(buffered));
       value = select(simd_shuffle(summed, (at - end1) & 7), value, at < uint(end1));
       value = select(second[select(uint(0), at - end_message, at >= uint(end_message) && at < uint(end2))], value, at < uint(end_message));
       words = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end))], value, at < uint(end2));

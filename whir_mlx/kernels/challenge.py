@@ -22,11 +22,11 @@ class _FixedBuffers(threading.local):
     A proof takes some 60 steps of a few permutations, and packing a launch anew would cost as much as the step.
     """
 
-    SIZE = struct.Struct("=9I")
+    SIZE = struct.Struct("=10I")
     LIMITS = (4096, 1024, 64, 1024)  # words absorbed before or after the shares, of shares, samples, indices
 
     def __init__(self, device: Device):
-        self.size = np.zeros(9, np.uint32)
+        self.size = np.zeros(10, np.uint32)
         self.state = np.zeros(26, np.uint32)
         self.words, self.shares, self.samples, self.indices = (np.zeros(n, np.uint32) for n in self.LIMITS)
         self.late = np.zeros_like(self.words)
@@ -41,9 +41,9 @@ class _FixedBuffers(threading.local):
         """New state, samples, indices and message; None where the step does not fit.
 
         segments: all absorbed, the first before the shares where there are any. numbers: samples, indices, index bits,
-        the shares' shape, samples after the indices.
+        the shares' shape, samples after the indices, whether the first segment is canonical.
         """
-        num_samples, num_indices = numbers[0] + numbers[-1], numbers[1]
+        num_samples, num_indices = numbers[0] + numbers[5], numbers[1]
         if num_samples > len(self.samples) or num_indices > len(self.indices):
             return None
         before = len(segments) if shares is None else 1
@@ -93,10 +93,12 @@ def challenge(
     num_indices: int = 0,
     index_bits: int = 0,
     num_after: int = 0,
+    canonical: bool = False,
 ):
     """Absorb, then sample field elements, then draw indices, then sample again.
 
-    state: (26,) uint32, see docs/architecture.md; segments: 1 to 3 arrays of Montgomery words, absorbed in order.
+    state: (26,) uint32, see docs/architecture.md; segments: 1 to 3 arrays of Montgomery words, absorbed in order; with
+    `canonical` the first one's words are canonical.
     Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, indices (num_indices,) plain
     integers below 2^index_bits (uniform: the one biased sample, p - 1, is drawn again; 0 bits draw nothing and give
     zeros). Raises ValueError for more segments or index_bits > 27. Source: p3-challenger 0.8.0
@@ -107,7 +109,9 @@ def challenge(
     if not 0 <= index_bits <= MAX_INDEX_BITS:
         raise ValueError(f"index_bits must be in 0..{MAX_INDEX_BITS}, got {index_bits}")
     drawn = num_indices if index_bits else 0
-    state, samples, indices, _ = _step(device, state, segments, None, num_samples, drawn, index_bits, num_after)
+    state, samples, indices, _ = _step(
+        device, state, segments, None, num_samples, drawn, index_bits, num_after, canonical
+    )
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))
     return state, samples, indices if num_indices else indices[:0]
@@ -125,18 +129,19 @@ def challenge_shares(device: Device, state, before, shares, after: list, *, num_
         raise ValueError(f"shares must be (P, W) with P >= 1 and W in 1..8, got {tuple(shares.shape)}")
     if len(after) > 2:
         raise ValueError(f"after must be at most 2 arrays, got {len(after)}")
-    state, samples, _, message = _step(device, state, [before, *after], shares, num_samples, 0, 0, 0)
+    state, samples, _, message = _step(device, state, [before, *after], shares, num_samples, 0, 0)
     return state, samples, message[: shares.shape[1]]
 
 
-def _step(device: Device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after: int):
+def _step(device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after=0, canonical=False):
     check_shape("state", state.shape, ndim=1, last=26)
     sizes = [product(x.shape) for x in segments]
     if sum(sizes) >= MAX_ABSORBED:
         raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
     added = (0, 0) if shares is None else shares.shape
     fixed = _fixed(device)
-    outputs = fixed.step(state, segments, shares, (samples, indices, index_bits, *added, after)) if fixed.run else None
+    numbers = (samples, indices, index_bits, *added, after, int(canonical))
+    outputs = fixed.step(state, segments, shares, numbers) if fixed.run else None
     if outputs is not None:
         return outputs
     runs = [x if n else state for x, n in zip(segments, sizes)]
@@ -145,7 +150,7 @@ def _step(device: Device, state, segments: list, shares, samples: int, indices: 
         sizes.append(0)
     new_state, drawn, positions, message = device.launch(
         "challenge",
-        (*sizes, samples, indices, index_bits, *added, after),
+        (*sizes, *numbers),
         [tables(device), state, *runs, state if shares is None else shares],
         [(26,), (max(1, samples + after),), (max(1, indices),), (8,)],
         grid=(device.simd_width, 1, 1),

@@ -16,7 +16,6 @@ import numpy as np
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.kernels.challenge import challenge, challenge_shares
 from whir_mlx.kernels.grind import grind
-from whir_mlx.kernels.montgomery import to_montgomery
 
 __all__ = ["MAX_GRINDING_BITS", "MAX_INDEX_BITS", "Transcript"]
 
@@ -53,6 +52,7 @@ class Transcript:
         self._queue = []  # flat arrays of Montgomery words, not yet absorbed
         self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
         self._after = []  # flat arrays that are absorbed after the pending sum
+        self._canonical = False  # the queue is a grind's witness, in canonical form
         self._skip = 0  # samples that a grind consumed and that are not yet drawn
         self._pow_bits = 0  # of that grind
         self._pow_samples: list | None = None  # where a list: (bits, (1,) sample) of every grind, as it is drawn
@@ -61,7 +61,7 @@ class Transcript:
     def fork(self) -> Transcript:
         """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
         copy = Transcript(self.device, state=self._state)
-        copy._queue, copy._skip = list(self._queue), self._skip
+        copy._queue, copy._skip, copy._canonical = list(self._queue), self._skip, self._canonical
         copy._pending, copy._after = self._pending, list(self._after)
         copy._pow_bits = self._pow_bits
         return copy
@@ -164,8 +164,9 @@ class Transcript:
             self._launch(0)
         witness = grind(self.device, self._state, bits=bits)
         self._record("grind", bits, witness)
-        self._queue.append(to_montgomery(self.device, witness))
-        self._skip, self._pow_bits = 1, bits  # the sample that met the difficulty is consumed
+        # It stays alone in the queue: the sample that met the difficulty is consumed before anything is observed.
+        self._queue.append(witness)
+        self._skip, self._pow_bits, self._canonical = 1, bits, True
         return witness
 
     def check_pow(self, bits: int, witness: int) -> bool:
@@ -234,6 +235,7 @@ class Transcript:
     def _launch(self, num_samples: int, num_indices: int = 0, index_bits: int = 0, num_after: int = 0):
         """Absorbs all that waits, draws what a grind consumed, then the samples, the indices, and samples again."""
         skip, self._skip = self._skip, 0
+        canonical, self._canonical = self._canonical, False
         segments, self._queue = self._segments(self._queue), []
         if self._pending:
             # The kernel takes one run before the sum and two after it, and no indices then.
@@ -264,6 +266,7 @@ class Transcript:
             num_indices=num_indices,
             index_bits=index_bits,
             num_after=num_after,
+            canonical=canonical,
         )
         return self._after_grind(samples, skip), indices
 

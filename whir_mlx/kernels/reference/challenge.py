@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...field.constants import TWO_ADICITY, P
-from ...field.numpy_field import add, field_sum, from_montgomery, montgomery_word
+from ...field.numpy_field import add, field_sum, from_montgomery, montgomery_word, to_montgomery
 from .check import require
 from .poseidon2 import poseidon2
 
@@ -23,10 +23,12 @@ def challenge(
     num_indices: int = 0,
     index_bits: int = 0,
     num_after: int = 0,
+    canonical: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Absorb, then sample field elements, then sample indices, then sample field elements again.
 
-    Args: state (26,); segments, arrays of words (possibly empty) absorbed in order, each flattened; index_bits <= 27.
+    Args: state (26,); segments, arrays of words (possibly empty) absorbed in order, each flattened, the first one of
+    canonical words if `canonical`; index_bits <= 27.
     Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, and indices (num_indices,) plain
     integers below 2^index_bits, each from a draw that is repeated while its canonical value is not below
     p - (p mod 2^index_bits); with index_bits = 0 nothing is drawn. Buffer words beyond the number of buffered inputs
@@ -35,6 +37,8 @@ def challenge(
     """
     require(state.shape == (STATE_WORDS,), "state", f"of shape ({STATE_WORDS},)", state.shape)
     require(0 <= index_bits <= TWO_ADICITY, "index_bits", f"in 0..{TWO_ADICITY}", index_bits)
+    if canonical:
+        segments = [to_montgomery(segments[0]), *segments[1:]]
     sponge, buffer, left = state[:16], state[16 : 16 + int(state[24])], int(state[25])
     absorbed = np.concatenate([state[:0], *(np.reshape(segment, -1) for segment in segments)])
     if absorbed.size:
