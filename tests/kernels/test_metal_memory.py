@@ -62,5 +62,8 @@ def test_other_simd_groups_fail_the_quick_check(width):
 @pytest.mark.parametrize("width", [8, 16])
 def test_narrow_simd_groups_are_refused(width):
     """On a GPU of other SIMD groups the answer is an error of the check build, never a silent one."""
-    with pytest.raises(CheckError):
-        CASES["ext_sum: many"].run(device_of(0, width))
+    make_target("check")
+    device = CheckDevice(0, 32, False, "metal")
+    device.real_simd_width = width
+    with pytest.raises(CheckError, match=f"of a SIMD group of {width}"):
+        CASES["ext_sum: many"].run(device)
