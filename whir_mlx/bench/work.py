@@ -11,17 +11,18 @@ from math import prod
 __all__ = ["STAGES", "launch_bytes", "permutations", "products_of_permutation", "stage_of"]
 
 STAGES = (
-    "NTT", "leaf hash", "compression", "sumcheck", "evaluation", "grind", "transcript", "openings", "conversion",
+    "NTT", "leaf hash", "compression", "few rows", "sumcheck", "evaluation", "grind", "transcript", "openings", "conversion",
     "other",
 )  # fmt: skip
-"""In the order of tables. hash_leaves makes two layers of compression as well, and counts as leaf hash."""
+"""In the order of tables. hash_leaves makes two layers of compression as well, and counts as leaf hash; few rows are
+leaves and layers that sixteen lanes a digest make in one launch (tree_layers)."""
 
 # The longest prefix of the kernel's name decides.
 _STAGES = {
     "ntt": "NTT",
     "hash": "leaf hash",
     "compress": "compression",
-    "merkle": "compression",
+    "tree_layers": "few rows",
     "sumcheck": "sumcheck",
     "ext_sum": "sumcheck",
     "fold": "evaluation",

@@ -85,6 +85,10 @@ KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, int row, Tables 
 }
 
 // The permutation: this lane's word of the state before and after.
+#ifdef TARGET_HAS_PERMUTATION
+template <typename Tables>
+KERNEL_FUNCTION uint cooperative_permute(thread Cooperative&, uint s, Tables) { return permute_sixteen(s); }
+#else
 template <typename Tables>
 LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables tables) {
   s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, 0, tables);
@@ -108,3 +112,4 @@ LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables ta
   s = field_add(field_mul(s, c.diagonal), sum);
   return cooperative_full_rounds(select(s, first, word == uint(0)), c.lane, 4, tables);
 }
+#endif

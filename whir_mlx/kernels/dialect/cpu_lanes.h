@@ -247,6 +247,17 @@ KERNEL_FUNCTION uint simd_shuffle_xor(uint value, int32_t mask) { return simd_sh
 #define TARGET_HAS_SIXTEEN
 KERNEL_FUNCTION uint next_of_four(uint x, uint) { return simd_shuffle(x, uint((lane_numbers() & 12u) | ((lane_numbers() + 1u) & 3u))); }
 KERNEL_FUNCTION uint one_of_sixteen(uint x, uint, int from) { return uint(x.v[from]); }
+#ifdef PERMUTE_ALONE
+// The sixteen lanes' permutation by one thread, which has no lane to wait for: 2.1 us against 5.6 (EPYC, AVX2).
+#define TARGET_HAS_PERMUTATION
+KERNEL_FUNCTION uint permute_sixteen(uint s) {
+  uint32_t words[16];
+  memcpy(words, &s.v, sizeof words);
+  alone::poseidon2_16(words);
+  memcpy(&s.v, words, sizeof words);
+  return s;
+}
+#endif
 #endif
 
 // The value of a SIMD group's first lane, for all of it to branch on.

@@ -3,7 +3,7 @@ one."""
 
 from __future__ import annotations
 
-from ..text import KernelText, defines, dialect
+from ..text import KernelText, defines, dialect, expand_includes
 
 _TYPES = {"uint3": "Position", "uint": "uint"}
 # Per thread position: its value for a vector of threads, and for one thread.
@@ -60,6 +60,11 @@ def fast_source(text: KernelText, values: dict[str, int], lanes: int) -> str:
         if lanes == 1
         else (("wide", lanes, "cpu_lanes.h"), ("narrow", 1, "cpu_scalar.h"))
     )
+    if lanes == 16 and "cooperative_permute(" in text.header:
+        # One state is soonest permuted by one thread, in plain words: see PERMUTE_ALONE in cpu_lanes.h.
+        alone = expand_includes('#include "poseidon2.h"\n', set())
+        parts += ["namespace alone {\n#define LANES 1\n", dialect("cpu_scalar.h"), alone, "}\n"]
+        parts += [*(f"#undef {word}\n" for word in _MACROS_OF_A_BUILD), "#define PERMUTE_ALONE\n"]
     # Groups and SIMD groups are whole vectors: they have no remainder.
     whole = lanes > 1 and (text.has_barrier or text.has_simd)
     if whole:
