@@ -13,7 +13,7 @@ from whir_mlx.bench.work import STAGES, stage_of
 __all__ = ["check_picture", "write_picture"]
 
 # Colours that stay apart for the colour-blind (Okabe and Ito), then greys.
-_PALETTE = "#0072b2 #d55e00 #e69f00 #009e73 #56b4e9 #cc79a7 #f0e442 #7f3b08 #8073ac #666666 #f0f0f0 #d0d0d0"
+_PALETTE = "#0072b2 #d55e00 #e69f00 #009e73 #56b4e9 #cc79a7 #f0e442 #882255 #7f3b08 #8073ac #666666 #f0f0f0 #d0d0d0"
 _COLOURS = dict(zip((*STAGES, WATCHING, GLUE), _PALETTE.split(), strict=True))
 _WIDTH, _LANE, _BAR = 1100, 16, 34
 

@@ -132,6 +132,7 @@ def profile_proof(device: Device, statement: Statement, *, seed: int = 0, runs: 
     recorder = _Recorder(watched)
     watched.launch = recorder
     watched.compile = lambda function: function
+    watched.bind = lambda *arguments, **keywords: None
     prover = Prover(watched, statement, seed)
     found = []
     for run in range(runs + 1):

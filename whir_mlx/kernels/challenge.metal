@@ -81,8 +81,10 @@ kernel void challenge(
       challenger_absorb(c, p, words, waiting, tables);
       waiting = 0;
     }
+    // Eight outputs at most.
     ROLLED_LOOP
-    for (; all_read && c.left > 0 && drawn < total;) {
+    for (int k = 0; k < 8; k++) {
+      if (!all_read || c.left == 0 || drawn >= total) break;
       c.left -= 1;
       uint sample = simd_shuffle(c.s, uint(c.left));
       if (drawn < wanted || drawn >= last_index) {

@@ -98,7 +98,7 @@ _CYCLES = {
     "compress": lambda size, values, expected: _PERMUTATION[values["WIDTH"]],
     "dot": lambda size, values, expected: size[1] * _EXT_PRODUCT,
     "eq_outer": lambda size, values, expected: _EXT_PRODUCT,
-    "eq_table": lambda size, values, expected: (size[1] + (1 << values["LOG_EACH"])) * _EXT_PRODUCT,
+    "eq_table": lambda size, values, expected: (size[1] + (1 << values.get("LOG_EACH", 0))) * _EXT_PRODUCT,
     "expand_point": lambda size, values, expected: max(size) * _EXT_PRODUCT,
     "ext_arithmetic": lambda size, values, expected: (0, 0, _EXT_PRODUCT, 16 * _PRODUCT + _INVERSE)[
         values["OPERATION"]

@@ -101,10 +101,19 @@ def build_library(source: str, flags: tuple[str, ...], name: str) -> ctypes.CDLL
 
 
 # The system headers of every kernel (dialect/cpu_common.h), which take most of a small kernel's build to read.
-_PRELUDE = """#include <cstddef>
-#include <cstdint> #include <cstring> #if defined(__x86_64__) #include <immintrin.h> #elif defined(__ARM_NEON)
-#include <arm_neon.h> #endif
-"""
+_PRELUDE = "\n".join(
+    [
+        "#include <cstddef>",
+        "#include <cstdint>",
+        "#include <cstring>",
+        "#if defined(__x86_64__)",
+        "#include <immintrin.h>",
+        "#elif defined(__ARM_NEON)",
+        "#include <arm_neon.h>",
+        "#endif",
+        "",
+    ]
+)
 
 
 @cache
