@@ -88,11 +88,12 @@ class GpuDevice(Device):
         return np.array(view, dtype=np.uint32)
 
     def readback_words(self, count: int) -> int:
-        """MLX hands a freed buffer to the next array of nearly its size, and one that was read is slow for kernels
-        (`host_memory`): so a size that no power of two, nor a multiple of 64 KB, comes near from below."""
+        """MLX hands a freed buffer to the next array that is less than 32 KB smaller, and one that was read is slow for
+        kernels (`host_memory`). So this leaves 32 KB more than the words take, which keeps out the parts they are packed
+        from, and ends 16 KB below a multiple of 64 KB, where no power of two comes near from below."""
         if self.name != "cuda":
             return count
-        return (-(-(4 * count + 0x4000) // 0x10000) * 0x10000 - 0x4000) // 4
+        return (-(-(4 * count + 0xC000) // 0x10000) * 0x10000 - 0x4000) // 4
 
     def host_view(self, x) -> np.ndarray:
         """`x` to be read by the host: in place on Metal, where memory is shared; a copy on CUDA."""
