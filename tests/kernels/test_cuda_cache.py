@@ -21,6 +21,7 @@ from whir_mlx.kernels.targets.build_progress import watch_builds
 from whir_mlx.kernels.targets.cuda_cache import CubinCache
 from whir_mlx.kernels.targets.gpu_source import GpuSource, precompiled_text
 from whir_mlx.kernels.targets.nvrtc import Nvrtc
+from whir_mlx.kernels.tuning import tuning_for
 
 SOURCES = [specialised("cuda", "field_arithmetic", {"OPERATION": operation}) for operation in range(4)]
 ONE = SOURCES[0]
@@ -428,7 +429,7 @@ def test_proof_launches_only_prepared_kernels(monkeypatch, tuning, tree):
     class Recorder(metal_trace.TracingDevice):
         def __init__(self):
             super().__init__()
-            self.tuning = tuning
+            self.tuning = tuning_for(tuning)
 
         def prepare(self, kernels):
             prepared.update((name, values) for name, values, _ in kernels)
