@@ -14,8 +14,8 @@ import statistics
 import sys
 import time
 import traceback
-from functools import partial
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
