@@ -11,8 +11,8 @@ from math import prod
 __all__ = ["STAGES", "launch_bytes", "permutations", "products_of_permutation", "stage_of"]
 
 STAGES = (
-    "NTT", "leaf hash", "compression", "few rows", "sumcheck", "evaluation", "grind", "transcript", "openings", "conversion",
-    "other",
+    "NTT", "leaf hash", "compression", "few rows", "sumcheck", "evaluation", "grind", "transcript", "openings",
+    "conversion", "other",
 )  # fmt: skip
 """In the order of tables. hash_leaves makes two layers of compression as well, and counts as leaf hash; few rows are
 leaves and layers that sixteen lanes a digest make in one launch (tree_layers)."""

@@ -89,8 +89,8 @@ class GpuDevice(Device):
 
     def readback_words(self, count: int) -> int:
         """MLX hands a freed buffer to the next array that is less than 32 KB smaller, and one that was read is slow for
-        kernels (`host_memory`). So this leaves 32 KB more than the words take, which keeps out the parts they are packed
-        from, and ends 16 KB below a multiple of 64 KB, where no power of two comes near from below."""
+        kernels (`host_memory`). So this leaves 32 KB more than the words take, which keeps out the parts they are
+        packed from, and ends 16 KB below a multiple of 64 KB, where no power of two comes near from below."""
         if self.name != "cuda":
             return count
         return (-(-(4 * count + 0xC000) // 0x10000) * 0x10000 - 0x4000) // 4
