@@ -28,7 +28,7 @@ _QUERIES = ("query_low", "query_high", "query_weights", "gather_rows", "gather_p
 def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple:
     """(name, values, lanes) of the kernels of commit, open and verify; rare shapes may need a few more at first use."""
     kernels = [(name, {}, 0) for name in _ALWAYS + _QUERIES]
-    kernels += [("montgomery", {"TO_MONTGOMERY": direction}, 0) for direction in (0, 1)]
+    kernels.append(("montgomery", {"TO_MONTGOMERY": 1}, 0))
     # The longest builds first, so that none of them is left alone at the end.
     hashes = {"WIDTH": tree.leaf_rate + 8}
     if tree.arity == 2 and tree.leaf_rate == 8:

@@ -27,21 +27,19 @@ class Readback:
 
     def add(self, array, *, plain: bool = False) -> int:
         """Registers an array of Montgomery words (or, with `plain`, of words to read as they are); returns its slot."""
-        count = math.prod(array.shape)
-        self._slots.append((self._length, self._length + count, tuple(array.shape)))
-        self._length += count
-        if count:
-            self._arrays.append(array)
-            self._montgomery.append(not plain)
-        return len(self._slots) - 1
+        return self._add([array], tuple(array.shape), not plain)
 
     def add_stack(self, arrays: list) -> int:
         """Registers arrays of Montgomery words and of one shape, to be read as one with a new first axis."""
-        shape = (len(arrays), *arrays[0].shape)
-        for array in arrays:
-            start, _, _ = self._slots[self.add(array)]
-            del self._slots[-1]
-        self._slots.append((start - (len(arrays) - 1) * math.prod(arrays[0].shape), self._length, shape))
+        return self._add(arrays, (len(arrays), *arrays[0].shape), True)
+
+    def _add(self, arrays: list, shape: tuple[int, ...], montgomery: bool) -> int:
+        start = self._length
+        self._length += math.prod(shape)
+        self._slots.append((start, self._length, shape))
+        if self._length > start:
+            self._arrays += arrays
+            self._montgomery += [montgomery] * len(arrays)
         return len(self._slots) - 1
 
     def flat(self):

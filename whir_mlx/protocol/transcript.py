@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from whir_mlx.field.constants import MONTY_ONE, P
+from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.kernels.challenge import challenge, challenge_shares
 from whir_mlx.kernels.grind import grind
 
@@ -313,7 +314,6 @@ def _fresh_state(device):
 @lru_cache(maxsize=1024)
 def _seed_words(device, canonical: bytes):
     """A seed's Montgomery words on the device; a statement has a few dozen seeds, each sent once."""
-    elements = np.frombuffer(canonical, dtype=np.uint32).astype(np.uint64)
-    words = (elements * MONTY_ONE % P).astype(np.uint32)
+    words = to_montgomery(np.frombuffer(canonical, dtype=np.uint32))
     words.setflags(write=False)
     return device.asarray(words)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from whir_mlx.field.constants import MONTY_ONE, P
+from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.parameters import WhirConfig
 from whir_mlx.protocol.seeds import batching_seed, commitment_seed, ood_seed, opening_seed, sumcheck_seed, whir_seed
@@ -102,6 +102,6 @@ def _claim_plan(layout: Layout, schedule: Schedule) -> ClaimPlan:
 
 
 def _words(canonical: np.ndarray) -> np.ndarray:
-    words = (canonical.astype(np.uint64) * np.uint64(MONTY_ONE) % np.uint64(P)).astype(np.uint32)
+    words = to_montgomery(np.asarray(canonical, np.uint32))
     words.setflags(write=False)
     return words

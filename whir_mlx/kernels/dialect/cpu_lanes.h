@@ -2,7 +2,6 @@
 // along x. `int`, and the y and z of a position, are the same in all lanes; so control flow on them needs no masks.
 typedef uint32_t vector_u32 __attribute__((vector_size(4 * LANES)));
 typedef int32_t vector_i32 __attribute__((vector_size(4 * LANES)));
-typedef uint64_t vector_u64 __attribute__((vector_size(8 * LANES)));
 
 struct Mask {
   vector_i32 bits;
@@ -189,9 +188,6 @@ KERNEL_FUNCTION vector_u32 high_words(vector_half even, vector_half odd) {
   return (vector_u32)((even >> 32) | (odd & 0xffffffff00000000u));
 #endif
 }
-KERNEL_FUNCTION vector_u32 low_words(vector_half even, vector_half odd) {
-  return (vector_u32)((even & 0xffffffffu) | (odd << 32));
-}
 // The same in one instruction, with the lanes of the result, 0 1 2 3 of each four, in the order 0 2 1 3. As even and odd lanes
 // of a vector in that order, done twice it is the natural order again.
 KERNEL_FUNCTION vector_u32 high_words_swapped(vector_half even, vector_half odd) {
@@ -214,15 +210,6 @@ KERNEL_FUNCTION uint times_constant(uint x, uint32_t c) {
   return uint(product);
 }
 #endif
-KERNEL_FUNCTION void wide_product(uint a, uint b, uint& low, uint& high) {
-  vector_half even = even_product((vector_half)a.v, (vector_half)b.v);
-  vector_half odd = even_product(odd_lanes(a.v), odd_lanes(b.v));
-  low = uint(low_words(even, odd));
-  high = uint(high_words(even, odd));
-}
-KERNEL_FUNCTION uint mulhi(uint a, uint b) {
-  return uint(high_words(even_product((vector_half)a.v, (vector_half)b.v), even_product(odd_lanes(a.v), odd_lanes(b.v))));
-}
 KERNEL_FUNCTION uint reverse_bits(uint a) {
   vector_u32 x = a.v;
   x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
