@@ -13,8 +13,9 @@ from tests.oracle.splitmix import stream
 from whir_mlx.errors import VerificationError
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.tuning import tuning_for
-from whir_mlx.protocol.merkle import commit_rows, open_rows, prune
+from whir_mlx.protocol.merkle import commit_rows, open_rows
 from whir_mlx.protocol.merkle_config import TREE_NAMES, TreeConfig, tree_config
+from whir_mlx.protocol.pruning import prune
 from whir_mlx.protocol.verifier_merkle import verify_multiproof
 
 # 1: a leaf is the root. 2 and 8: odd levels under arity 4, so that layers are padded. 4: the first height whose leaves

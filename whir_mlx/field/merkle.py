@@ -20,6 +20,7 @@ from whir_mlx.inputs import integer_array
 from whir_mlx.protocol import merkle as protocol_merkle
 from whir_mlx.protocol import verifier_merkle
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig, tree_config
+from whir_mlx.protocol.pruning import prune
 
 __all__ = ["MerkleTree", "merkle_commit", "merkle_open", "merkle_verify"]
 
@@ -62,7 +63,7 @@ def merkle_open(tree: MerkleTree, indices: Sequence[int]):
         raise IndexError(f"indices must be in 0..{tree.height - 1}, got {int(positions[outside.argmax()])}")
     device = tree._edge.device
     opened = protocol_merkle.open_rows(device, tree._tree, device.asarray(positions.astype(np.uint32)))
-    siblings = protocol_merkle.prune(tree.config.arity, positions, device.numpy(opened.paths))
+    siblings = prune(tree.config.arity, positions, device.numpy(opened.paths))
     return tree._edge.leave(opened.rows), tree._edge.leave(device.asarray(siblings))
 
 

@@ -1,9 +1,10 @@
-"""Merkle trees over the rows of a codeword: commit, open many rows at once, prune.
+"""Merkle trees over the rows of a codeword: commit, open many rows at once.
 
 A tree keeps every layer on the device. Opening gathers, for every query and layer, the whole group of siblings at
-device-drawn indices, so it needs no value on the host; the host later drops what the verifier can compute itself.
+device-drawn indices, so it needs no value on the host; the host later drops what the verifier can compute itself
+(`pruning.py`).
 
-Source: p3-merkle-tree 0.8.0 (`merkle_tree.rs`, `mmcs/mod.rs`, `pruning.rs`).
+Source: p3-merkle-tree 0.8.0 (`merkle_tree.rs`, `mmcs/mod.rs`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from whir_mlx.kernels.hash_rows import hash_rows
 from whir_mlx.kernels.tree_layers import LOG_BLOCK, tree_layers
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig
 
-__all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows", "prune"]
+__all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows"]
 
 
 @dataclass(frozen=True)
@@ -95,28 +96,3 @@ def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
     """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling digests on their paths."""
     paths = gather_paths(device, list(tree.layers[:-1]), indices, arity=tree.config.arity)
     return OpenedRows(gather_rows(device, tree.rows, indices), paths)
-
-
-def prune(arity: int, indices: np.ndarray, paths: np.ndarray) -> np.ndarray:
-    """The digests that a verifier of all queries together still needs.
-
-    indices: (q,) plain integers; paths: (q, layers, (arity - 1) * 8), as `open_rows` gathered them. Returns (d, 8):
-    layer by layer, the children of ascending groups that are on no query's path.
-    """
-    leaves, query = np.unique(indices, return_index=True)
-    log_arity, layers = arity.bit_length() - 1, paths.shape[1]
-    if not layers or not len(leaves):
-        return np.zeros((0, DIGEST_WIDTH), np.uint32)
-    # All layers at once: row l holds the nodes of layer l, ascending, and so their parents; a group is a run of one.
-    nodes = leaves.astype(np.int64) >> (log_arity * np.arange(layers)[:, None])
-    parents = nodes >> log_arity
-    first = np.ones(parents.shape, bool)
-    first[:, 1:] = parents[:, 1:] != parents[:, :-1]
-    starts = np.flatnonzero(first)
-    members = (nodes & (arity - 1)).reshape(-1)
-    known = np.bitwise_or.reduceat(1 << members, starts)
-    group, member = np.nonzero((known[:, None] >> np.arange(arity)) & 1 == 0)
-    # The group's first query has its siblings, its own node left out.
-    place = starts[group]
-    others = paths.reshape(len(indices), layers, arity - 1, DIGEST_WIDTH)
-    return others[query[place % len(leaves)], place // len(leaves), member - (member > members[place])]

@@ -29,9 +29,9 @@ class Readback:
         """Registers an array of Montgomery words (or, with `plain`, of words to read as they are); returns its slot."""
         return self._add([array], tuple(array.shape), not plain)
 
-    def add_stack(self, arrays: list) -> int:
-        """Registers arrays of Montgomery words and of one shape, to be read as one with a new first axis."""
-        return self._add(arrays, (len(arrays), *arrays[0].shape), True)
+    def add_stack(self, arrays: list, shape: tuple[int, ...], *, plain: bool = False) -> int:
+        """Registers arrays (any number) of one `shape`, to be read as one with a new first axis."""
+        return self._add(arrays, (len(arrays), *shape), not plain)
 
     def _add(self, arrays: list, shape: tuple[int, ...], montgomery: bool) -> int:
         start = self._length
