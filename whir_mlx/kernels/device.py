@@ -55,9 +55,10 @@ class Device:
         """`x` (NumPy or MLX, uint32) as an array of this device. No copy where none is needed."""
         return np.ascontiguousarray(np.asarray(x, dtype=np.uint32))
 
-    def numpy(self, x) -> np.ndarray:
-        """`x` of this device as a NumPy array; evaluates it first where it is lazy."""
-        return np.asarray(x)
+    def numpy(self, x, *, words: int | None = None) -> np.ndarray:
+        """`x` of this device, or the first `words` of its first axis, as a NumPy array; evaluates it first where it is
+        lazy."""
+        return np.asarray(x)[:words] if words is not None else np.asarray(x)
 
     def readback_words(self, count: int) -> int:
         """Words, at least `count`, of an array that a proof of `count` words is collected in to be read."""

@@ -109,7 +109,7 @@ class ProofWords:
 
         Raises WhirError where a grind found no witness, DeviceError where one does not meet its difficulty.
         """
-        words = self._readback.split(self._device.numpy(words))
+        words = self._readback.collect(words)
         final = self._final
         opened = [part for _, _, _, part, _ in self._rounds] + [final["opening"]]
         sumchecks = [self._initial_sumcheck] + [part for *_, part in self._rounds]

@@ -13,9 +13,9 @@ __all__ = ["Readback"]
 
 
 class Readback:
-    """Collects device arrays; `read` (or `flat` and `split`) then gives them all as canonical NumPy arrays.
+    """Collects device arrays; `read` (or `flat` and `collect`) then gives them all as canonical NumPy arrays.
 
-    `split` needs shapes only, so it serves every run of a compiled program whose trace registered the arrays.
+    `collect` needs shapes only, so it serves every run of a compiled program whose trace registered the arrays.
     """
 
     def __init__(self, device: Device):
@@ -45,16 +45,19 @@ class Readback:
     def flat(self):
         """All registered words as one device array, canonical, of `Device.readback_words` words."""
         arrays, montgomery = self._arrays, self._montgomery
-        # A kept program must not keep its trace's arrays; `split` needs none of them.
+        # A kept program must not keep its trace's arrays; `collect` needs none of them.
         self._arrays, self._montgomery = [], []
         if not arrays:
             return self._device.asarray(np.zeros(0, np.uint32))
         return pack(self._device, arrays, montgomery, room=self._device.readback_words(self._length))
 
-    def split(self, words: np.ndarray) -> list[np.ndarray]:
-        """Every array by slot, views of the words that `flat` gave (read to the host)."""
+    def collect(self, words) -> list[np.ndarray]:
+        """Every array by slot, read from what `flat` gave."""
+        return self._split(self._device.numpy(words, words=self._length))
+
+    def _split(self, words: np.ndarray) -> list[np.ndarray]:
         return [words[start:end].reshape(shape) for start, end, shape in self._slots]
 
     def read(self) -> list[np.ndarray]:
         """Every array by slot, read from the device now."""
-        return self.split(self._device.numpy(self.flat()))
+        return self.collect(self.flat())

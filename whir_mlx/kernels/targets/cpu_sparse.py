@@ -71,7 +71,7 @@ class SparseDevice(CheckDevice):
     def asarray(self, x):
         return x if isinstance(x, StandIn) else super().asarray(x)
 
-    def numpy(self, x):
+    def numpy(self, x, *, words=None):
         return x
 
     def launch(

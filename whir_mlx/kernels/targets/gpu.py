@@ -14,7 +14,7 @@ from ..text import load
 from ..tuning import apple_family, tuning_for
 from .cuda_cache import cubin_cache, precompiled_launcher
 from .gpu_source import gpu_source, input_forms
-from .host_memory import keep_on_host
+from .host_memory import LEAST_BYTES, host_array_words, keep_on_host, readback_words
 
 __all__ = ["GpuDevice", "usable_gpu"]
 
@@ -78,22 +78,24 @@ class GpuDevice(Device):
 
         if isinstance(x, mx.array):
             return x if x.dtype == mx.uint32 else x.astype(mx.uint32)
-        return mx.array(np.ascontiguousarray(np.asarray(x, dtype=np.uint32)), dtype=mx.uint32)
+        words = np.ascontiguousarray(np.asarray(x, dtype=np.uint32))
+        if self.name == "cuda" and words.nbytes >= LEAST_BYTES:
+            # Its buffer lies in managed memory, and must not be handed on to a kernel's output (`host_memory`).
+            room = np.zeros(host_array_words(words.size), np.uint32)
+            room[: words.size] = words.reshape(-1)
+            return mx.array(room)[: words.size].reshape(words.shape)
+        return mx.array(words, dtype=mx.uint32)
 
-    def numpy(self, x) -> np.ndarray:
+    def numpy(self, x, *, words: int | None = None) -> np.ndarray:
         """`x` as a NumPy array of its own memory: a view would let a write through it change the MLX array."""
         view = np.asarray(x)
         if self.name == "cuda":
             keep_on_host(view)
-        return np.array(view, dtype=np.uint32)
+        return np.array(view if words is None else view[:words], dtype=np.uint32)
 
     def readback_words(self, count: int) -> int:
-        """MLX hands a freed buffer to the next array that is less than 32 KB smaller, and one that was read is slow for
-        kernels (`host_memory`). So this leaves 32 KB more than the words take, which keeps out the parts they are
-        packed from, and ends 16 KB below a multiple of 64 KB, where no power of two comes near from below."""
-        if self.name != "cuda":
-            return count
-        return (-(-(4 * count + 0xC000) // 0x10000) * 0x10000 - 0x4000) // 4
+        """On CUDA one of few sizes that no array of a proof comes near: a buffer that was read stays with the host."""
+        return readback_words(count) if self.name == "cuda" else count
 
     def host_view(self, x) -> np.ndarray:
         """`x` to be read by the host: in place on Metal, where memory is shared; a copy on CUDA."""

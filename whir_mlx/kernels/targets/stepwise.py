@@ -27,8 +27,8 @@ class StepwiseDevice(Device):
     def asarray(self, x):
         return self._base.asarray(x)
 
-    def numpy(self, x):
-        return self._base.numpy(x)
+    def numpy(self, x, *, words=None):
+        return self._base.numpy(x, words=words)
 
     def host_view(self, x):
         return self._base.host_view(x)
