@@ -14,6 +14,17 @@
 #define COOPERATIVE_FEEDBACK 352
 #define COOPERATIVE_INTERNAL 384
 
+// x^7, x a signed word in [-p, p). Words before the last stay signed, so that none is corrected.
+#ifdef TARGET_LACKS_SIGNED_MUL
+KERNEL_FUNCTION uint cooperative_power(uint x) { return field_add_pow7_each(min(x, x + uint(FIELD_P)), uint(0)); }
+#else
+KERNEL_FUNCTION uint cooperative_power(uint x) {
+  uint x2 = signed_mul(x, x);
+  uint power = signed_mul(signed_mul(x2, x2), signed_mul(x2, x));
+  return min(power, power + FIELD_P);
+}
+#endif
+
 #ifndef TARGET_HAS_SIXTEEN
 // Word (i + 1) mod 4 of this lane's four; word `from` of this lane's sixteen.
 KERNEL_FUNCTION uint next_of_four(uint x, uint lane) { return simd_shuffle(x, (lane & 28) | ((lane + 1) & 3)); }
@@ -25,6 +36,9 @@ struct Cooperative {
   uint lane;  // in the SIMD group
   uint powers[13];
   uint diagonal;
+  uint next_constant;  // of internal round word + 1; 0 after the last
+  uint feedback;  // B_(word - 1), 0 in lane 0
+  uint below;     // lane of the word before; of word 0 itself in lane 0
 };
 
 template <typename Tables>
@@ -34,6 +48,9 @@ KERNEL_FUNCTION void cooperative_load(thread Cooperative& c, uint lane, Tables t
   UNROLLED_LOOP
   for (int r = 0; r < 13; r++) c.powers[r] = tables[word + (COOPERATIVE_POWERS + 16 * r)];
   c.diagonal = tables[word + COOPERATIVE_DIAGONAL];
+  c.next_constant = tables[min(word, uint(12)) + (COOPERATIVE_INTERNAL + 1)];
+  c.feedback = tables[word + (COOPERATIVE_FEEDBACK + 15)];
+  c.below = lane - min(word, uint(1));
 }
 
 // External layer: M4 y_i = (x_0 + x_1 + x_2 + x_3) + x_i + 2 x_(i+1) in each four, then the sum of the fours added to each.
@@ -74,11 +91,11 @@ template <typename Tables>
 KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, int row, Tables tables) {
   uint word = lane & 15;
   // Loaded a round ahead: it would be waited for.
-  uint constant_word = tables[word + 16 * row];
+  uint negative = tables[word + 16 * row] - uint(FIELD_P);
   ROLLED_LOOP
   for (int r = 1; r <= 4; r++) {
-    uint power = field_add_pow7_each(s, constant_word);
-    constant_word = tables[word + 16 * (row + r)];
+    uint power = cooperative_power(s + negative);
+    negative = tables[word + 16 * (row + r)] - uint(FIELD_P);
     s = cooperative_external(power, lane);
   }
   return s;
@@ -95,20 +112,25 @@ LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables ta
   uint tails = cooperative_tails(c, s);
   uint first = one_of_sixteen(s, c.lane, 0);
   auto word = c.lane & 15;
-  uint constant_word = tables[COOPERATIVE_INTERNAL];
-  // What the round before leaves to be done does not wait for this round's power, nor it for that.
-  uint sum = uint(0);
+  // x_r + c_r as a signed word; what comes after the last power has no constant.
+  uint x = first + (tables[COOPERATIVE_INTERNAL] - uint(FIELD_P));
+  // What the round before leaves to be done does not wait for this round's power, nor it for that. Nothing here is loaded, since
+  // it would be waited for: constants come with T_r from lane r, and B_k moves up by a lane a round.
+  uint sum = uint(0), feedback = uint(0), next_feedback = c.feedback;
   ROLLED_LOOP
   for (int r = 0; r < 13; r++) {
-    tails = field_add(tails, field_mul(sum, tables[word + (COOPERATIVE_FEEDBACK + 16 - r)]));
+    tails = field_add(tails, field_mul(sum, feedback));
+    uint tail = one_of_sixteen(tails, c.lane, r);
+    uint next = one_of_sixteen(field_add(tails, c.next_constant), c.lane, r);
+    feedback = next_feedback;
+    next_feedback = simd_shuffle(feedback, c.below);
     uint moved = field_add(field_mul(s, c.diagonal), sum);
     s = r > 0 ? moved : s;
-    uint power = field_add_pow7_each(first, constant_word);
-    constant_word = tables[COOPERATIVE_INTERNAL + 1 + r];
-    uint tail = one_of_sixteen(tails, c.lane, r);
+    uint power = cooperative_power(x);
     sum = field_add(power, tail);
-    first = field_sub(tail, power);
+    x = next - power;
   }
+  first = min(x, x + uint(FIELD_P));
   s = field_add(field_mul(s, c.diagonal), sum);
   return cooperative_full_rounds(select(s, first, word == uint(0)), c.lane, 4, tables);
 }

@@ -163,6 +163,15 @@ static inline uint wide_reduce(Wide sum, const char* file = __builtin_FILE(), in
 static inline uint wide_reduce_4(Wide sum, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   return check_reduce(sum, 33, file, line);
 }
+// In: signed words with |a b| <= 2^31 p. Out: a b 2^-32 mod p, signed, in (-p, p).
+static inline uint signed_mul(uint a, uint b, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  int64_t product = int64_t(int32_t(a.get())) * int32_t(b.get());
+  if (product > int64_t(CHECK_P << 31) || -product > int64_t(CHECK_P << 31)) {
+    violation(Site{file, line}, "reduces %lld, past 2^31 p", (long long)product);
+  }
+  int64_t q = int32_t(uint32_t(product) * 0x88000001u);
+  return uint(uint32_t((product - q * int64_t(CHECK_P)) >> 32));
+}
 
 struct Quad {
   uint x, y, z, w;

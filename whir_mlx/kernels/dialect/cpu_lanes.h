@@ -229,6 +229,8 @@ KERNEL_FUNCTION uint simd_shuffle(uint value, uint lane) {
 }
 KERNEL_FUNCTION uint simd_shuffle_xor(uint value, int32_t mask) { return simd_shuffle(value, uint(lane_numbers() ^ uint32_t(mask))); }
 
+// Vectors keep to products below p.
+#define TARGET_LACKS_SIGNED_MUL
 // Word (i + 1) mod 4 of each four, and one word for all, where the vector is one sixteen (cooperative.h): lanes known here.
 #if LANES == 16
 #define TARGET_HAS_SIXTEEN

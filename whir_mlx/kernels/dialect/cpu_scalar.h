@@ -24,6 +24,7 @@ KERNEL_FUNCTION uint reverse_bits(uint a) {
 KERNEL_FUNCTION uint popcount(uint a) { return uint(__builtin_popcount(a)); }
 
 typedef uint64_t Wide;
+typedef int64_t SignedWide;
 #include "dialect/one_thread.h"
 
 // The value of a SIMD group's first lane, for all of it to branch on.

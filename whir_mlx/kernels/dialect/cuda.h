@@ -34,6 +34,20 @@ KERNEL_FUNCTION uint simd_shuffle(uint value, uint lane) { return __shfl_sync(0x
 KERNEL_FUNCTION uint simd_shuffle_xor(uint value, uint mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 
 typedef unsigned long long Wide;
+typedef long long SignedWide;
+#ifdef __CUDA_ARCH__
+// From the text of one_thread.h NVVM makes full 64-bit products: it loses sight of the sign extension of a word that it took from
+// a wide one. Here it is a wide product, a low one, a high one and a difference.
+#define TARGET_HAS_SIGNED_MUL
+KERNEL_FUNCTION uint signed_mul(uint a, uint b) {
+  uint result;
+  asm("{\n\t.reg .s64 product;\n\t.reg .s32 low, high, q;\n\t"
+      "mul.wide.s32 product, %1, %2;\n\tmov.b64 {low, high}, product;\n\tmul.lo.s32 q, low, 0x88000001;\n\t"
+      "mul.hi.s32 q, q, 0x78000001;\n\tsub.s32 %0, high, q;\n\t}"
+      : "=r"(result) : "r"(a), "r"(b));
+  return result;
+}
+#endif
 #include "dialect/one_thread.h"
 
 // The value of a SIMD group's first lane, for all of it to branch on.

@@ -14,6 +14,7 @@
 #define REDUCE_WIDTH 32
 
 typedef ulong Wide;
+typedef long SignedWide;
 #include "dialect/one_thread.h"
 
 // The value of a SIMD group's first lane, for all of it to branch on.

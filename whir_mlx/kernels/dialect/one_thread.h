@@ -1,6 +1,6 @@
 // The words of the kernel dialect that are the same text wherever a kernel is one thread's program: Metal, CUDA, and the
 // single threads of the CPU target. Before it a dialect defines KERNEL_FUNCTION, UNROLLED_LOOP, uint, mulhi, min and
-// reverse_bits, and Wide, an unsigned word of 64 bits.
+// reverse_bits, and Wide and SignedWide, words of 64 bits.
 
 // An index that grows by one from thread to thread along x, one that grows by a fixed step, and a word that is the same in
 // all threads; the smallest index among the threads of a vector, here of one.
@@ -18,6 +18,16 @@ KERNEL_FUNCTION uint wide_reduce(Wide sum) {
   uint difference = uint(sum >> 32) - mulhi(uint(sum) * 0x88000001u, 0x78000001u);
   return min(difference, difference + 0x78000001u);
 }
+// Montgomery product of signed words: a and b in [-2^31, 2^31) with |a b| <= 2^31 p, as two's complement. Out: a b 2^-32 mod p in
+// (-p, p): the product and a multiple of p below 2^31 p in magnitude, added up so that the low word vanishes.
+// A target may bring its own.
+#ifndef TARGET_HAS_SIGNED_MUL
+KERNEL_FUNCTION uint signed_mul(uint a, uint b) {
+  SignedWide product = SignedWide(int(a)) * SignedWide(int(b));
+  int q = int(uint(Wide(product)) * 0x77ffffffu);  // -product / p mod 2^32
+  return uint(Wide(product + SignedWide(q) * SignedWide(0x78000001)) >> 32);
+}
+#endif
 // In: sum of up to 4 products, < 4 p^2 < 2^33 p: one subtraction of 2^32 p first.
 KERNEL_FUNCTION uint wide_reduce_4(Wide sum) {
   uint high = uint(sum >> 32);
