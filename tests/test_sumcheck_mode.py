@@ -54,8 +54,8 @@ def test_a_host_opening_is_the_crates_number_for_number(name, target):
     moved = opening_data("host", data, case.arguments["schedule"], None)
     assert moved.device is get_device(host_target())
     assert open_proof(moved, case.arguments["schedule"]) == case.proof
-    # All that the GPU still does is to absorb the commitment.
-    assert device.launched == ["challenge"]
+    # Committing absorbed the commitment: the GPU does nothing more.
+    assert device.launched == []
     assert open_proof(data, case.arguments["schedule"]) == case.proof
 
 

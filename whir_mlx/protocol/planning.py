@@ -12,7 +12,6 @@ from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle import MerkleTree
 from whir_mlx.protocol.merkle_config import TreeConfig
 from whir_mlx.protocol.parameters import WhirConfig
-from whir_mlx.protocol.seeds import commitment_seed
 from whir_mlx.protocol.statement import Schedule
 from whir_mlx.protocol.transcript import Transcript
 
@@ -55,17 +54,14 @@ def plan_memory(target: str, layout: Layout, config: WhirConfig, tree: TreeConfi
         meter = device.meter = Meter(pooled=target == "cpu")
         tables = [device.new((shape.columns, 1 << shape.log_rows)) for shape in layout.tables]
         # Under the caches of compiled programs, which are for proofs.
-        words, f, rows, layers = prover._commit_program.__wrapped__(device, layout, config, tree)(tables)
+        words, f, rows, layers, state = prover._commit_program.__wrapped__(device, layout, config, tree)(tables)
         if target != "cpu":  # there the tables are views of what the caller holds on to
             del tables
         commit, commit_peak = meter.total, meter.peak
         kept = meter.used
         meter.start_total()
         committed = MerkleTree(tree, rows, tuple(layers))
-        transcript = Transcript(device)
-        transcript.observe_seed(commitment_seed())
-        transcript.observe(committed.cap)
-        transcript = Transcript(device, state=transcript.state())
+        transcript = Transcript(device, state=state)
         proof = prover._open(device, layout, config, schedule, transcript, committed, words, f, None)
         proof.flat()
         opened = kept + meter.total

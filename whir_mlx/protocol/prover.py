@@ -71,14 +71,19 @@ def commit_tables(
     the commitment here, or None for a fresh one. Raises ValueError where tables or config do not fit the layout.
     """
     _check_arguments(layout, config, tables)
-    if transcript is None:
-        transcript = Transcript(device)
     device.prepare(proof_kernels(device, config, tree))
-    words, f, rows, layers = _commit_program(device, layout, config, tree)(list(tables))
+    words, f, rows, layers, state = _commit_program(device, layout, config, tree)(list(tables))
     committed = MerkleTree(tree, rows, tuple(layers))
-    transcript.observe_seed(commitment_seed())
-    transcript.observe(committed.cap)
+    if transcript is None:
+        transcript = Transcript(device, state=state)
+    else:
+        _observe_commitment(transcript, committed)
     return ProverData(device, layout, config, tuple(words), f, committed, transcript)
+
+
+def _observe_commitment(transcript: Transcript, tree: MerkleTree) -> None:
+    transcript.observe_seed(commitment_seed())
+    transcript.observe(tree.cap)
 
 
 def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
@@ -98,10 +103,13 @@ def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
 
 @lru_cache(maxsize=32)
 def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig):
-    """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree layers), traced once on a lazy device."""
+    """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree layers, state of a fresh transcript that
+    absorbed the commitment), traced once on a lazy device."""
     padded = Layout(
         layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0
     )
+
+    fresh = Transcript(device)  # made outside the trace, which would take its state for one of its own arrays
 
     def commit(tables: list):
         words = [_pad_rows(device, to_montgomery(device, x), arity) for x, arity in zip(tables, layout.padded_log_rows)]
@@ -109,7 +117,9 @@ def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: Tr
         k, rate = layout.folding_factor, config.log_inv_rate
         codeword = encode(device, f, order=layout.order, folding_factor=k, log_inv_rate=rate)
         committed = commit_rows(device, tree, codeword)
-        return words, f, committed.rows, list(committed.layers)
+        transcript = fresh.fork()
+        _observe_commitment(transcript, committed)
+        return words, f, committed.rows, list(committed.layers), transcript.state()
 
     return device.compile(commit)
 
