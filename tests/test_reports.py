@@ -20,8 +20,7 @@ from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import P
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.dot import dot
-from whir_mlx.kernels.eq_table import eq_table
-from whir_mlx.kernels.expand_point import expand_point
+from whir_mlx.kernels.eq_table import eq_table, eq_tables
 from whir_mlx.kernels.ntt import ntt
 from whir_mlx.protocol.prover import open_proof, read_commitment
 from whir_mlx.protocol.transcript import Transcript
@@ -149,8 +148,9 @@ def test_orders_of_points_tables_and_transforms(name):
     def ext(*values):
         return device.asarray(words([[value, 0, 0, 0] for value in values]))
 
-    point = device.numpy(expand_point(device, ext(3)[0], num_variables=3))
-    assert [row[0] for row in ints(point)] == [81, 9, 3]
+    # A challenge 3 stands for the point (81, 9, 3).
+    of_challenge, of_point = eq_tables(device, ext(3)[0], lengths=(3,))[0], eq_table(device, ext(81, 9, 3))
+    assert ints(device.numpy(of_challenge)) == ints(device.numpy(of_point))
     # Evaluations 1..8 at (2, 3, 5): the first coordinate belongs to the highest bit of the index.
     table = eq_table(device, ext(2, 3, 5))
     assert ints(device.numpy(dot(device, ext(*range(1, 9)), table))) == [20, 0, 0, 0]

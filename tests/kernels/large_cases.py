@@ -216,7 +216,6 @@ def large_cases() -> list[LargeCase]:
             _added,
         ),
         LargeCase("powers", partial(operation("powers"), count=QUADS), (small,)),
-        LargeCase("expand_point", partial(operation("expand_point"), num_variables=28), (small,)),
         LargeCase("ext_sum", operation("ext_sum"), (StandIn((3, 7, 25_565_281, 4)),)),
         LargeCase("ext_sum of many", operation("ext_sum"), (StandIn((5, 37, 2_902_000, 4)),)),
         LargeCase("dot", operation("dot"), (quads, quads)),

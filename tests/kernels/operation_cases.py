@@ -113,9 +113,10 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
         found.append(Case(f"eq_outer 4x2^{log}", operation("eq_outer"), (words(rng, 4, 4), w)))
         found.append(Case(f"add_scaled 3x2^{log}", operation("add_scaled"), (words(rng, 3, n, 4), words(rng, 3, 4), w)))
         found.append(Case(f"powers {n + 1}", partial(operation("powers"), count=n + 1), (words(rng, 4),)))
-        found.append(
-            Case(f"expand_point {log}", partial(operation("expand_point"), num_variables=log), (words(rng, 4),))
-        )
+        # Two tables of one challenge, the first of more, and of fewer coordinates than a GPU's thread takes.
+        for first in {log - 1, min(log, 2)}:
+            call = partial(operation("eq_tables", "eq_table"), lengths=(first, log - first))
+            found.append(Case(f"eq_tables 2^{first} and 2^{log - first}", call, (words(rng, 4),)))
         for stride in {0, log - 1}:
             call = partial(operation("sumcheck_round"), log_stride=stride)
             found.append(Case(f"sumcheck_round 2^{log} stride 2^{stride}", call, (f, w)))

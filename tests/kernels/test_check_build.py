@@ -216,8 +216,8 @@ MUTATIONS = {
     ),
     "eq_table: coordinate too far": (
         "eq_table",
-        "Quad x = load_quad(point, j);",
-        "Quad x = load_quad(point, j + 1);",
+        "x = load_quad(point, j);",
+        "x = load_quad(point, j + 1);",
         r"eq_table.metal:\d+: reads point\[16\]",
     ),
     "sumcheck_round: shares overlap": (

@@ -73,13 +73,14 @@ def reduction_sizes(rng) -> list[Case]:
 
 
 def table_sizes(rng) -> list[Case]:
-    """A point of up to 6 coordinates is one launch, 7 are split once, 13 twice; queries by fours: 0, 1, 3, 4, 5, 9."""
+    """On the CPU up to 6 coordinates are one table, 7 and 13 the product of two and three; queries by fours: 0 to 9."""
     cases = table_cases(rng, (1, 2, 3, 6, 7, 8))
     cases += [Case(f"eq_table {n}", operation("eq_table"), (words(rng, n, 4),)) for n in (0, 1, 5, 6, 7, 12, 13)]
     cases += [Case(f"powers {n}", partial(operation("powers"), count=n), (words(rng, 4),)) for n in COUNTS]
-    cases += [
-        Case(f"expand {n}", partial(operation("expand_point"), num_variables=n), (words(rng, 4),)) for n in (1, 2, 27)
-    ]
+    for lengths in ((1,), (0, 2), (2, 0), (4, 12), (13, 7), (3, 3, 3)):
+        call = partial(operation("eq_tables", "eq_table"), lengths=lengths)
+        cases.append(Case(f"eq_tables {lengths}", call, (words(rng, 4),)))
+        cases.append(Case(f"eq_tables {lengths} of a point", call, (words(rng, sum(lengths), 4),)))
     for queries in (1, 3, 4, 5, 9):
         for variables in (0, 1, 5):
             call = partial(operation("query_weights"), log_domain=7)

@@ -151,7 +151,10 @@ def test_points_and_tables():
     for n in range(5):
         y, point = exts(n, 1)[0], exts(20 + n, n)
         array = words(point).reshape(n, 4)
-        assert ints(op("expand_point")(words(y), num_variables=n)) == lists(multilinear.expand(y, n))
+        tables = op("eq_tables", "eq_table")(words(y), lengths=(n // 2, n - n // 2))
+        expanded = multilinear.expand(y, n)
+        for table, part in zip(tables, (expanded[: n // 2], expanded[n // 2 :]), strict=True):
+            assert ints(table) == lists(multilinear.eq_table(part))
         assert ints(op("eq_table")(array)) == lists(multilinear.eq_table(point))
         for split in range(n + 1):
             outer = op("eq_outer")(op("eq_table")(array[:split]), op("eq_table")(array[split:]))
@@ -159,8 +162,8 @@ def test_points_and_tables():
 
 
 def test_known_point_and_evaluation():
-    point = op("expand_point")(words([3, 0, 0, 0]), num_variables=3)
-    assert ints(point) == [[81, 0, 0, 0], [9, 0, 0, 0], [3, 0, 0, 0]]
+    of_point = op("eq_table")(words([oracle.ext(x) for x in (81, 9, 3)]))
+    assert op("eq_tables", "eq_table")(words([3, 0, 0, 0]), lengths=(3,))[0].tolist() == of_point.tolist()
     table = op("eq_table")(words([oracle.ext(x) for x in (2, 3, 5)]))
     evals = words([oracle.ext(x) for x in range(1, 9)])
     assert ints(op("dot")(table, evals)) == [20, 0, 0, 0]

@@ -20,7 +20,9 @@ SIZES = [(1, 1), (2, 1), (2, 2), (3, 2), (4, 1), (4, 4), (5, 3), (6, 3), (7, 4)]
 
 def terms_of(point, order: str, k: int):
     device = host_device()
-    evaluation = evaluation_term(device, device.asarray(words(point)), order=order, folding_factor=k)
+    evaluation = evaluation_term(
+        device, device.asarray(words(point)), num_variables=len(point), order=order, folding_factor=k
+    )
     return evaluation, successor_terms(device, evaluation, order=order)
 
 

@@ -98,13 +98,12 @@ _CYCLES = {
     "compress": lambda size, values, expected: _PERMUTATION[values["WIDTH"]],
     "dot": lambda size, values, expected: size[1] * _EXT_PRODUCT,
     "eq_outer": lambda size, values, expected: _EXT_PRODUCT,
-    "eq_table": lambda size, values, expected: (size[1] + (1 << values.get("LOG_EACH", 0))) * _EXT_PRODUCT,
-    "expand_point": lambda size, values, expected: max(size) * _EXT_PRODUCT,
+    "eq_table": lambda size, values, expected: (2 * size[0] + (1 << values.get("LOG_EACH", 0))) * _EXT_PRODUCT,
     "ext_arithmetic": lambda size, values, expected: (0, 0, _EXT_PRODUCT, 16 * _PRODUCT + _INVERSE)[
         values["OPERATION"]
     ],
     "ext_sum": lambda size, values, expected: 0.0,
-    "ext_sum_simd": lambda size, values, expected: 0.0,
+    "ext_sum_group": lambda size, values, expected: 0.0,
     "field_arithmetic": lambda size, values, expected: (0, 0, _PRODUCT, _INVERSE)[values["OPERATION"]],
     "fold_axis": _fold_axis,
     "gather_paths": lambda size, values, expected: 0.0,

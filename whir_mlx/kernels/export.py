@@ -18,7 +18,7 @@ TABLE = "kernels.json"
 _FORMAT = "whir-mlx kernels 1"
 SPECIALISATIONS: dict[str, tuple[dict[str, int], ...]] = {
     "compress": ({"WIDTH": 16}, {"WIDTH": 32}),
-    "eq_table": ({"LOG_EACH": 0}, {"LOG_EACH": 3}),
+    "eq_table": ({"LOG_EACH": 3},),
     "ext_arithmetic": tuple({"OPERATION": i} for i in range(4)),
     "field_arithmetic": tuple({"OPERATION": i} for i in range(4)),
     "fold_axis": tuple({"MODE": mode, "EXT": ext} for mode in range(3) for ext in range(2)),

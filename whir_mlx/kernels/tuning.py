@@ -23,7 +23,7 @@ class Tuning:
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
     are for each of fold_threads. eq_log_each: log2 of the entries of an eq table that a thread makes. direct_variables:
-    with one entry a thread, up to here it is its own product. search_threads: of a grind, at least and at most (0: the
+    a table of more variables is the outer product of several. search_threads: of a grind, at least and at most (0: the
     pool's); half the expected candidates in between. search_reach: candidates of a search that cannot be asked
     whether it found something, as a multiple of the expected number (0: all). window_permutations: permutations of
     width 16 in one dispatch (0: no limit). fused_leaf_rows: rows from which a thread hashes four of them and their
@@ -86,8 +86,10 @@ _GPU = replace(
     # A thread waits some 0.6 us for each four of its rows (H200): few rows where values are few.
     fold_least_rows=16,
     fold_threads=1 << 16,
-    # 2^3 entries share n - 3 factors: some 3 products an entry, and one launch whatever n is.
+    # 2^3 entries share n - 3 factors and as many squarings of a challenge: some 5 products an entry, which a GPU that
+    # is full at 2^14 threads feels only past 2^18 entries.
     eq_log_each=3,
+    direct_variables=18,
     # All of 32 times the expected number miss once in e^32 proofs, and the host sees it.
     search_reach=32,
     # Four rows a thread leave a GPU idle where there are few: a row of 64 words is 8 permutations, four are 35 in a

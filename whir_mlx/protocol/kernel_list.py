@@ -42,10 +42,10 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     if config.max_pow_bits:
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
-    kernels += [("eq_table", {"LOG_EACH": each}, 0) for each in ((0, 3) if device.lazy else (0,))]
-    kernels += [("expand_point", {}, 1), ("ext_arithmetic", {"OPERATION": 2}, 0)]
+    kernels.append(("eq_table", {"LOG_EACH": device.tuning.eq_log_each}, 0))
+    kernels.append(("ext_arithmetic", {"OPERATION": 2}, 0))
     if device.lazy:
-        kernels.append(("ext_sum_simd", {}, 0))
+        kernels.append(("ext_sum_group", {}, 0))
         if tree.arity == 2:
             kernels.insert(0, ("tree_layers", {}, 0))
     return tuple((name, tuple(sorted(values.items())), lanes) for name, values, lanes in kernels)

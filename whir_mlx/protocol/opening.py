@@ -17,7 +17,6 @@ from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.dot import dot_shares
 from whir_mlx.kernels.eq_outer import eq_outer
 from whir_mlx.kernels.eq_table import eq_table
-from whir_mlx.kernels.expand_point import expand_point
 from whir_mlx.kernels.ext_arithmetic import ext_add
 from whir_mlx.kernels.fold_axis import fold_axis
 from whir_mlx.kernels.gather_rows import gather_rows
@@ -76,8 +75,8 @@ def open_claims(
     ood_sides = []
     for number in range(config.commitment_ood_samples):
         transcript.observe_seed(ood_seed(layout))
-        point = expand_point(device, transcript.sample_ext(), num_variables=layout.num_variables)
-        term = evaluation_term(device, point, order=order, folding_factor=k)
+        point = transcript.sample_ext()
+        term = evaluation_term(device, point, num_variables=layout.num_variables, order=order, folding_factor=k)
         sums = partial_sums(device, f.reshape((1, f.shape[0])), term, order=order)
         answer = dot_shares(device, sums.reshape(term.inner.shape), term.inner)
         opening.ood_answers.append(transcript.observe_shares(answer))
@@ -86,10 +85,8 @@ def open_claims(
     for number, (table, batch) in enumerate(schedule.flat):
         transcript.observe_seed(opening_seed(layout, table, batch, points is not None))
         arity = layout.padded_log_rows[table]
-        point = (
-            points[number] if points is not None else expand_point(device, transcript.sample_ext(), num_variables=arity)
-        )
-        evaluation = evaluation_term(device, point, order=order, folding_factor=k)
+        point = transcript.sample_ext() if points is None else points[number]
+        evaluation = evaluation_term(device, point, num_variables=arity, order=order, folding_factor=k)
         for columns, terms, values in (
             (batch.current, (evaluation,), opening.current),
             (batch.next, successor_terms(device, evaluation, order=order) if batch.next else (), opening.next),

@@ -17,7 +17,7 @@ import numpy as np
 
 from whir_mlx.kernels.concatenate import concatenate
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.eq_table import eq_table
+from whir_mlx.kernels.eq_table import eq_tables
 from whir_mlx.kernels.fold_axis import fold_axis
 
 __all__ = ["Term", "evaluation_term", "partial_sums", "successor_terms"]
@@ -31,18 +31,13 @@ class Term:
     inner: object
 
 
-def _split(device: Device, point, order: str, folding_factor: int):
-    """(outer, inner) tables of eq at a point (a, 4): suffix order binds the last k variables first, prefix the first
-    k."""
-    if order == "suffix":
-        cut = point.shape[0] - folding_factor
-        return eq_table(device, point[:cut]), eq_table(device, point[cut:])
-    return eq_table(device, point[folding_factor:]), eq_table(device, point[:folding_factor])
-
-
-def evaluation_term(device: Device, point, *, order: str, folding_factor: int) -> Term:
-    """The weight eq(point, .) of an ordinary evaluation at `point`, (a, 4)."""
-    return Term(*_split(device, point, order, folding_factor))
+def evaluation_term(device: Device, point, *, num_variables: int, order: str, folding_factor: int) -> Term:
+    """The weight eq(point, .) of an ordinary evaluation at `point`, (a, 4), a = num_variables, or at the point that a
+    challenge (4,) stands for."""
+    outer = num_variables - folding_factor
+    if order == "suffix":  # which binds the last k variables first
+        return Term(*eq_tables(device, point, lengths=(outer, folding_factor)))
+    return Term(*reversed(eq_tables(device, point, lengths=(folding_factor, outer))))
 
 
 def successor_terms(device: Device, evaluation: Term, *, order: str) -> tuple[Term, Term, Term]:

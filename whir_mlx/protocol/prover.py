@@ -16,8 +16,7 @@ import numpy as np
 from whir_mlx.kernels.concatenate import stack
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.dot import dot_shares
-from whir_mlx.kernels.eq_table import eq_table
-from whir_mlx.kernels.expand_point import expand_point
+from whir_mlx.kernels.eq_table import eq_tables
 from whir_mlx.kernels.montgomery import to_montgomery
 from whir_mlx.kernels.query_weights import query_weights
 from whir_mlx.protocol.encode import encode
@@ -238,8 +237,7 @@ def _round(device, transcript, order, record, tree, f, w, words):
     transcript.observe(committed.cap)
     answers, ood_tables = [], []
     for _ in range(record.ood_samples):
-        point = expand_point(device, transcript.sample_ext(), num_variables=record.num_variables)
-        ood_tables.append(eq_table(device, point))
+        ood_tables += eq_tables(device, transcript.sample_ext(), lengths=(record.num_variables,))
         answers.append(transcript.observe_shares(dot_shares(device, f, ood_tables[-1])))
     witness = transcript.grind(record.pow_bits)
     if record.num_draws == record.num_opened:

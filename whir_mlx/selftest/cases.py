@@ -129,7 +129,7 @@ def _tables() -> Iterator[Case]:
     yield Case("eq_outer", _operation("eq_outer"), (_words(20, 5, 4), f))
     yield Case("add_scaled", _operation("add_scaled"), (_words(21, 3, 300, 4), _words(22, 3, 4), _words(23, 300, 4)))
     yield Case("powers", partial(_operation("powers"), count=300), (small,))
-    yield Case("expand_point", partial(_operation("expand_point"), num_variables=20), (small,))
+    yield Case("eq_table: challenge", partial(_operation("eq_tables", "eq_table"), lengths=(9, 4)), (small,))
     for stride in (0, 12):
         call = partial(_operation("sumcheck_round"), log_stride=stride)
         yield Case(f"sumcheck_round: stride 2^{stride}", call, (f, w))
