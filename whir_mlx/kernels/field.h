@@ -34,6 +34,15 @@ KERNEL_FUNCTION uint field_div_2exp_next(uint x) {
   return (x >> K) + times_constant(~x & uint((1u << K) - 1u), 15u << (27 - K));
 }
 
+// C x mod p, below p, for x < p and C <= 225: less k p, where C x - k p is in [0, 2p). For C = 16, k = floor(x / 2^27) <= 14
+// leaves 16 (x mod 2^27) + k (2^31 - p) < 2^31 + 14 (2^27 - 1) < 2p; `multiples_of_p` leaves less than 3/2 p.
+template <int C>
+KERNEL_FUNCTION uint field_small_multiple(uint x) {
+  uint k = C == 16 ? x >> 27 : multiples_of_p<C>(x);
+  uint rest = times_constant(x, C) - times_constant(k, FIELD_P);
+  return min(rest, rest - FIELD_P);
+}
+
 // (a - b) t mod p, t the same in all threads. A target may bring its own.
 #ifndef TARGET_HAS_SUB_MUL
 KERNEL_FUNCTION uint field_sub_mul(uint a, uint b, uniform_uint t) { return field_mul(field_sub(a, b), uint(t)); }

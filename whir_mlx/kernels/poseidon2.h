@@ -32,95 +32,153 @@ KERNEL_FUNCTION void poseidon2_external(thread uint* s) {
   }
 }
 
-// In the partial rounds word i is not s_i but s_i + d_i, d_i a constant of the round: the words that V divides by 2^K are
-// divided as field_div_2exp_next does, which is 2^-K - 1 off. The offsets pass through the rounds, which are linear but for
-// word 0; the constants of the S-box of word 0, and of the full round that follows, take them off again (poseidon2_tables.py).
-template <int K>
-KERNEL_FUNCTION uint plus_2exp(uint sum, uint x) { return field_add(sum, field_div_2exp_next<K>(x)); }
-template <int K>
-KERNEL_FUNCTION uint minus_2exp(uint sum, uint x) { return field_sub(sum, field_div_2exp_next<K>(x)); }
+// Partial rounds: S-box on word 0 alone, then s_i = V_i s_i + sum of all words, V_0 = -2.
+//
+// Words whose V_i are d and -d, a and b, are held as u = (a + b) / 2 and m = d (a - b) / 2: a round is then u' = m + sum,
+// m' = d^2 u, and u alone, twice, enters the next sum. That is one product and one addition for two words.
+//
+// What is held is not the word but the word plus a constant of the round: the words that are divided by 2^K are divided as
+// field_div_2exp_next does, which is 2^-K - 1 off. The offsets pass through the rounds, which are linear but for word 0; the
+// constants of the S-box of word 0, and of the full round that follows, take them off again (poseidon2_tables.py).
 
-// The first nine entries of the internal diagonal are those of every width: -2, 1, 2, 1/2, 3, 4, -1/2, -3, -4. Word 0 is
-// left out here.
-KERNEL_FUNCTION void poseidon2_diagonal_head(thread uint* s, uint sum) {
-  s[1] = field_add(sum, s[1]);
-  s[2] = field_add(sum, field_double(s[2]));
-  s[3] = plus_2exp<1>(sum, s[3]);
-  s[4] = field_add(sum, field_add(field_double(s[4]), s[4]));
-  s[5] = field_add(sum, field_double(field_double(s[5])));
-  s[6] = minus_2exp<1>(sum, s[6]);
-  s[7] = field_sub(sum, field_add(field_double(s[7]), s[7]));
-  s[8] = field_sub(sum, field_double(field_double(s[8])));
-}
+// Values d of a pair: 2^-K, and a small integer; -2^-27 is 15.
+template <int K>
+struct Divided {
+  static KERNEL_FUNCTION_METHOD uint times(uint x) { return field_div_2exp_next<K>(x); }
+  static KERNEL_FUNCTION_METHOD uint times_half(uint x) { return field_div_2exp_next<K + 1>(x); }
+  static KERNEL_FUNCTION_METHOD uint times_square(uint x) { return field_div_2exp_next<2 * K>(x); }
+};
+template <int C>
+struct Multiplied {
+  static KERNEL_FUNCTION_METHOD uint times(uint x) { return field_small_multiple<C>(x); }
+  static KERNEL_FUNCTION_METHOD uint times_half(uint x) { return field_div_2exp_next<1>(times(x)); }
+  static KERNEL_FUNCTION_METHOD uint times_square(uint x) { return field_small_multiple<C * C>(x); }
+};
 
-// Tells the widths apart, so that the tails below are overloads of one name.
+// What is done to a pair, words i and j: before the rounds, in a round, in the last round, and to sum up.
+struct PairBegin {
+  template <typename D>
+  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int j, thread uint&) {
+    uint difference = field_sub(s[i], s[j]);
+    s[i] = field_div_2exp_next<1>(field_add(s[i], s[j]));
+    s[j] = D::times_half(difference);
+  }
+};
+struct PairRound {
+  template <typename D>
+  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int j, thread uint& sum) {
+    uint u = s[i];
+    s[i] = field_add(s[j], sum);
+    s[j] = D::times_square(u);
+  }
+};
+struct PairEnd {
+  template <typename D>
+  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int j, thread uint& sum) {
+    uint half_difference = D::times(s[i]);
+    uint half_sum = field_add(s[j], sum);
+    s[i] = field_add(half_sum, half_difference);
+    s[j] = field_sub(half_sum, half_difference);
+  }
+};
+struct PairSum {
+  template <typename D>
+  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int, thread uint& sum) { sum = field_add(sum, s[i]); }
+};
+// The same for a word that has no partner.
+struct WordRound {
+  template <int K>
+  static KERNEL_FUNCTION_METHOD void plus(thread uint* s, int i, thread uint& sum) {
+    s[i] = field_add(sum, field_div_2exp_next<K>(s[i]));
+  }
+  template <int K>
+  static KERNEL_FUNCTION_METHOD void minus(thread uint* s, int i, thread uint& sum) {
+    s[i] = field_sub(sum, field_div_2exp_next<K>(s[i]));
+  }
+};
+struct WordSum {
+  template <int K>
+  static KERNEL_FUNCTION_METHOD void plus(thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
+  template <int K>
+  static KERNEL_FUNCTION_METHOD void minus(thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
+};
+
+// The internal diagonal. Of every width the first nine entries are -2, 1, 2, 1/2, 3, 4, -1/2, -3, -4. Width tells the widths
+// apart, so that the rest are overloads of one name.
 template <int T>
 struct Width {};
+template <typename Step>
+KERNEL_FUNCTION void poseidon2_pairs_of(Width<16>, thread uint* s, thread uint& sum) {
+  Step::template pair<Divided<8> >(s, 9, 13, sum);
+  Step::template pair<Multiplied<15> >(s, 15, 12, sum);
+}
+template <typename Step>
+KERNEL_FUNCTION void poseidon2_words_of(Width<16>, thread uint* s, thread uint& sum) {
+  Step::template plus<2>(s, 10, sum);
+  Step::template plus<3>(s, 11, sum);
+  Step::template minus<4>(s, 14, sum);
+}
+template <typename Step>
+KERNEL_FUNCTION void poseidon2_pairs_of(Width<24>, thread uint* s, thread uint& sum) {
+  Step::template pair<Divided<8> >(s, 9, 16, sum);
+  Step::template pair<Divided<2> >(s, 10, 17, sum);
+  Step::template pair<Divided<3> >(s, 11, 18, sum);
+  Step::template pair<Divided<4> >(s, 12, 19, sum);
+  Step::template pair<Divided<7> >(s, 13, 22, sum);
+  Step::template pair<Multiplied<15> >(s, 23, 15, sum);
+}
+template <typename Step>
+KERNEL_FUNCTION void poseidon2_words_of(Width<24>, thread uint* s, thread uint& sum) {
+  Step::template plus<9>(s, 14, sum);
+  Step::template minus<5>(s, 20, sum);
+  Step::template minus<6>(s, 21, sum);
+}
+template <typename Step>
+KERNEL_FUNCTION void poseidon2_pairs_of(Width<32>, thread uint* s, thread uint& sum) {
+  Step::template pair<Divided<8> >(s, 9, 20, sum);
+  Step::template pair<Divided<2> >(s, 10, 21, sum);
+  Step::template pair<Divided<3> >(s, 11, 22, sum);
+  Step::template pair<Divided<4> >(s, 12, 23, sum);
+  Step::template pair<Divided<5> >(s, 13, 24, sum);
+  Step::template pair<Divided<6> >(s, 14, 25, sum);
+  Step::template pair<Divided<7> >(s, 15, 26, sum);
+  Step::template pair<Divided<9> >(s, 16, 27, sum);
+  Step::template pair<Divided<10> >(s, 17, 28, sum);
+  Step::template pair<Divided<12> >(s, 18, 29, sum);
+  Step::template pair<Multiplied<15> >(s, 31, 19, sum);
+}
+template <typename Step>
+KERNEL_FUNCTION void poseidon2_words_of(Width<32>, thread uint* s, thread uint& sum) {
+  Step::template minus<14>(s, 30, sum);
+}
+template <int T, typename Step>
+KERNEL_FUNCTION void poseidon2_pairs(thread uint* s, thread uint& sum) {
+  Step::template pair<Divided<1> >(s, 3, 6, sum);
+  Step::template pair<Multiplied<3> >(s, 4, 7, sum);
+  Step::template pair<Multiplied<4> >(s, 5, 8, sum);
+  poseidon2_pairs_of<Step>(Width<T>(), s, sum);
+}
 
-KERNEL_FUNCTION void poseidon2_diagonal_tail(Width<16>, thread uint* s, uint sum) {
-  s[9] = plus_2exp<8>(sum, s[9]);
-  s[10] = plus_2exp<2>(sum, s[10]);
-  s[11] = plus_2exp<3>(sum, s[11]);
-  s[12] = plus_2exp<27>(sum, s[12]);
-  s[13] = minus_2exp<8>(sum, s[13]);
-  s[14] = minus_2exp<4>(sum, s[14]);
-  s[15] = minus_2exp<27>(sum, s[15]);
-}
-KERNEL_FUNCTION void poseidon2_diagonal_tail(Width<24>, thread uint* s, uint sum) {
-  s[9] = plus_2exp<8>(sum, s[9]);
-  s[10] = plus_2exp<2>(sum, s[10]);
-  s[11] = plus_2exp<3>(sum, s[11]);
-  s[12] = plus_2exp<4>(sum, s[12]);
-  s[13] = plus_2exp<7>(sum, s[13]);
-  s[14] = plus_2exp<9>(sum, s[14]);
-  s[15] = plus_2exp<27>(sum, s[15]);
-  s[16] = minus_2exp<8>(sum, s[16]);
-  s[17] = minus_2exp<2>(sum, s[17]);
-  s[18] = minus_2exp<3>(sum, s[18]);
-  s[19] = minus_2exp<4>(sum, s[19]);
-  s[20] = minus_2exp<5>(sum, s[20]);
-  s[21] = minus_2exp<6>(sum, s[21]);
-  s[22] = minus_2exp<7>(sum, s[22]);
-  s[23] = minus_2exp<27>(sum, s[23]);
-}
-KERNEL_FUNCTION void poseidon2_diagonal_tail(Width<32>, thread uint* s, uint sum) {
-  s[9] = plus_2exp<8>(sum, s[9]);
-  s[10] = plus_2exp<2>(sum, s[10]);
-  s[11] = plus_2exp<3>(sum, s[11]);
-  s[12] = plus_2exp<4>(sum, s[12]);
-  s[13] = plus_2exp<5>(sum, s[13]);
-  s[14] = plus_2exp<6>(sum, s[14]);
-  s[15] = plus_2exp<7>(sum, s[15]);
-  s[16] = plus_2exp<9>(sum, s[16]);
-  s[17] = plus_2exp<10>(sum, s[17]);
-  s[18] = plus_2exp<12>(sum, s[18]);
-  s[19] = plus_2exp<27>(sum, s[19]);
-  s[20] = minus_2exp<8>(sum, s[20]);
-  s[21] = minus_2exp<2>(sum, s[21]);
-  s[22] = minus_2exp<3>(sum, s[22]);
-  s[23] = minus_2exp<4>(sum, s[23]);
-  s[24] = minus_2exp<5>(sum, s[24]);
-  s[25] = minus_2exp<6>(sum, s[25]);
-  s[26] = minus_2exp<7>(sum, s[26]);
-  s[27] = minus_2exp<9>(sum, s[27]);
-  s[28] = minus_2exp<10>(sum, s[28]);
-  s[29] = minus_2exp<12>(sum, s[29]);
-  s[30] = minus_2exp<14>(sum, s[30]);
-  s[31] = minus_2exp<27>(sum, s[31]);
-}
-
-// Partial round: S-box on word 0 alone, then s_i = V_i s_i + sum of all words.
 template <int T>
-KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant constant_word) {
+KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant constant_word, bool last) {
   // The sum of words 1..T-1 does not wait for the S-box. Word 0 becomes sum - 2 s_0 = rest - s_0.
+  uint pairs = field_add(s[3], s[4]);
+  pairs = field_add(pairs, s[5]);
+  poseidon2_pairs_of<PairSum>(Width<T>(), s, pairs);
   uint rest = field_add(s[1], s[2]);
-  UNROLLED_LOOP
-  for (int i = 3; i < T; i++) rest = field_add(rest, s[i]);
+  poseidon2_words_of<WordSum>(Width<T>(), s, rest);
+  rest = field_add(rest, field_double(pairs));
   s[0] = field_add_pow7(s[0], constant_word);
   uint sum = field_add(rest, s[0]);
   s[0] = field_sub(rest, s[0]);
-  poseidon2_diagonal_head(s, sum);
-  poseidon2_diagonal_tail(Width<T>(), s, sum);
+  s[1] = field_add(sum, s[1]);
+  s[2] = field_add(sum, field_double(s[2]));
+  poseidon2_words_of<WordRound>(Width<T>(), s, sum);
+  if (last) {
+    poseidon2_pairs<T, PairEnd>(s, sum);
+  } else {
+    poseidon2_pairs<T, PairRound>(s, sum);
+  }
 }
 
 #define POSEIDON2_FULL_ROUND(T, constants, r) \
@@ -132,8 +190,11 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
     poseidon2_external<T>(s); \
     ROLLED_LOOP \
     for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_INITIAL_##T, r) } \
+    poseidon2_pairs<T, PairBegin>(s, s[0]); \
     ROLLED_LOOP \
-    for (int r = 0; r < PARTIAL_ROUNDS; r++) poseidon2_internal_round<T>(s, POSEIDON2_INTERNAL_##T[r]); \
+    for (int r = 0; r < PARTIAL_ROUNDS; r++) { \
+      poseidon2_internal_round<T>(s, POSEIDON2_INTERNAL_##T[r], r == PARTIAL_ROUNDS - 1); \
+    } \
     ROLLED_LOOP \
     for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_FINAL_##T, r) } \
   }

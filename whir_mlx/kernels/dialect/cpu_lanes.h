@@ -210,6 +210,19 @@ KERNEL_FUNCTION uint times_constant(uint x, uint32_t c) {
   return uint(product);
 }
 #endif
+// floor(h floor(C 2^32 / p) / 2^16), h the upper half of x < p: at most C x / p, and less than 1 + h / 2^16 + C 2^16 / p < 3/2
+// below it, for C <= 225.
+template <int C>
+KERNEL_FUNCTION uint multiples_of_p(uint x) {
+  const uint32_t quotient = uint32_t((uint64_t(C) << 32) / 0x78000001u);
+#if defined(__AVX2__) && LANES == 8
+  return uint((vector_u32)_mm256_mulhi_epu16((__m256i)x.v, (__m256i)(vector_u32{} + (quotient << 16))) >> 16);
+#elif defined(__AVX512BW__) && LANES == 16
+  return uint((vector_u32)_mm512_mulhi_epu16((__m512i)x.v, (__m512i)(vector_u32{} + (quotient << 16))) >> 16);
+#else
+  return uint(((x.v >> 16) * quotient) >> 16);
+#endif
+}
 KERNEL_FUNCTION uint reverse_bits(uint a) {
   vector_u32 x = a.v;
   x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);

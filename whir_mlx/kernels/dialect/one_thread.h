@@ -36,6 +36,10 @@ KERNEL_FUNCTION uint wide_reduce_4(Wide sum) {
   return min(difference, difference + 0x78000001u);
 }
 
+// floor(x floor(C 2^32 / p) / 2^32): at most C x / p, and less than 1 + x / 2^32 < 3/2 below it, for x < p.
+template <int C>
+KERNEL_FUNCTION uint multiples_of_p(uint x) { return mulhi(x, uint((Wide(C) << 32) / 0x78000001u)); }
+
 struct Quad {
   uint x, y, z, w;
 };
