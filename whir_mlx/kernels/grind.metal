@@ -3,6 +3,8 @@
 // found[0] = the largest ~w of all witnesses met (0: none), so the smallest witness; exact, whatever the order of threads:
 // a thread gives up candidates only above a witness that is already known.
 // Each candidate is one permutation: rate = the m buffered inputs, w, zeros; word 8 += m + 1; output word 7 is the sample.
+// Its first external layer is that of the state with 0 for w, the same for all candidates, plus w times column m of the layer:
+// M4's column m mod 4, twice in the four that holds word m.
 // size: [T, bits, start, tries]. state: (26,) transcript state. previous: (1,) `found` of the windows before: where it is not
 // 0, it is handed on and nothing is searched. found: (1,), 0 before. Grid: groups of T threads in all. WIDTH is 16.
 #include "poseidon2.h"
@@ -17,6 +19,7 @@ kernel void grind(
   // What was known when a step began, two steps in turn: one thread of a group reads it, since the second-level cache serves
   // one reader of a word after the other (H200: 14 ns each).
   THREADGROUP_ARRAY(best, 2);
+  THREADGROUP_ARRAY(base, WIDTH);
   lane_index t = thread_position_in_grid.x;
   int threads = int(size[0]), start = int(size[2]);
   int buffered = int(state[24]);
@@ -24,6 +27,15 @@ kernel void grind(
   uint capacity = field_add(uint(state[8]), field_mul(uint(buffered + 1), uint(FIELD_R2)));
   uniform_uint known = previous[0];
   int tries = known == 0u ? int(size[3]) : 0;
+  uint s[WIDTH];
+  UNROLLED_LOOP
+  for (int k = 0; k < 8; k++) {
+    s[k] = k < buffered ? uint(state[16 + k]) : uint(0);
+    s[k + 8] = k == 0 ? capacity : uint(state[8 + k]);
+  }
+  poseidon2_external<WIDTH>(s);
+  UNROLLED_LOOP
+  for (int k = 0; k < WIDTH; k++) STORE_IF(uint(thread_position_in_threadgroup.x) == uint(0), base, uint(k), s[k]);
   ATOMIC_MAX_IF(uint(t) == uint(0) && uint(known) != uint(0), found, uint(known));
   ROLLED_LOOP
   for (int j = 0; j < tries; j++) {
@@ -34,14 +46,19 @@ kernel void grind(
     if (met > ~uniform_uint(first)) break;
     uint w = t + first;
     uint word = field_mul(w, uint(FIELD_R2));
-    uint s[WIDTH];
+    uint twice = field_double(word);
+    uint thrice = field_add(twice, word);
     UNROLLED_LOOP
-    for (int k = 0; k < 8; k++) {
-      s[k] = k < buffered ? uint(state[16 + k]) : (k == buffered ? word : uint(0));
-      s[k + 8] = k == 0 ? capacity : uint(state[8 + k]);
+    for (int k = 0; k < 4; k++) {
+      uint product = k == (buffered & 3) ? twice : (k == ((buffered + 3) & 3) ? thrice : word);
+      uint double_product = field_double(product);
+      s[k] = field_add(uint(base[k]), buffered < 4 ? double_product : product);
+      s[k + 4] = field_add(uint(base[k + 4]), buffered < 4 ? product : double_product);
+      s[k + 8] = field_add(uint(base[k + 8]), product);
+      s[k + 12] = field_add(uint(base[k + 12]), product);
     }
-    poseidon2_permute(s);
-    uint sample = field_mul(s[7], uint(1));
+    poseidon2_rounds(s);
+    uint sample = field_mul(poseidon2_external_word<WIDTH, 7>(s), uint(1));
     // Candidates at or above p are no field elements.
     ATOMIC_MAX_IF((sample & mask) == uint(0) && w < uint(FIELD_P), found, ~w);
   }

@@ -31,6 +31,54 @@ KERNEL_FUNCTION void poseidon2_external(thread uint* s) {
     for (int g = 0; g < T; g += 4) s[g + k] = field_add(s[g + k], sum);
   }
 }
+// The same where the last eight words are 0, whatever stands there.
+template <int T>
+KERNEL_FUNCTION void poseidon2_external_of_rate(thread uint* s) {
+  UNROLLED_LOOP
+  for (int g = 0; g < T - 8; g += 4) poseidon2_mix4(s + g);
+  UNROLLED_LOOP
+  for (int k = 0; k < 4; k++) {
+    uint sum = field_add(s[k], s[k + 4]);
+    UNROLLED_LOOP
+    for (int g = 8; g < T - 8; g += 4) sum = field_add(sum, s[g + k]);
+    UNROLLED_LOOP
+    for (int g = 0; g < T - 8; g += 4) s[g + k] = field_add(s[g + k], sum);
+    s[T - 8 + k] = sum;
+    s[T - 4 + k] = sum;
+  }
+}
+// Of the external layer the words FIRST to FIRST + 7 alone, the others undefined: M4 on fours that all fours were added to.
+template <int T, int FIRST>
+KERNEL_FUNCTION void poseidon2_external_eight(thread uint* s) {
+  UNROLLED_LOOP
+  for (int k = 0; k < 4; k++) {
+    uint sum = field_add(s[k], s[k + 4]);
+    UNROLLED_LOOP
+    for (int g = 8; g < T; g += 4) sum = field_add(sum, s[g + k]);
+    s[FIRST + k] = field_add(s[FIRST + k], sum);
+    s[FIRST + 4 + k] = field_add(s[FIRST + 4 + k], sum);
+  }
+  poseidon2_mix4(s + FIRST);
+  poseidon2_mix4(s + FIRST + 4);
+}
+
+// Word I of the external layer.
+template <int T, int I>
+KERNEL_FUNCTION uint poseidon2_external_word(thread uint* s) {
+  uint sums[4];
+  UNROLLED_LOOP
+  for (int k = 0; k < 4; k++) {
+    sums[k] = field_add(s[k], s[k + 4]);
+    UNROLLED_LOOP
+    for (int g = 8; g < T; g += 4) sums[k] = field_add(sums[k], s[g + k]);
+    sums[k] = field_add(sums[k], s[(I & ~3) + k]);
+  }
+  // Row k of M4: all four, word k once more, word k + 1 twice more.
+  uint next = sums[(I + 1) & 3];
+  uint pair = field_add(sums[I & 3], next);
+  uint all = field_add(pair, field_add(sums[(I + 2) & 3], sums[(I + 3) & 3]));
+  return field_add(field_add(all, pair), next);
+}
 
 // Partial rounds: S-box on word 0 alone, then s_i = V_i s_i + sum of all words, V_0 = -2.
 //
@@ -181,38 +229,57 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
   }
 }
 
-#define POSEIDON2_FULL_ROUND(T, constants, r) \
-  FIELD_ADD_POW7_ALL(T, s, constants, (r) * T); \
-  poseidon2_external<T>(s);
-
-#define POSEIDON2_PERMUTATION(T, PARTIAL_ROUNDS) \
-  LARGE_FUNCTION void poseidon2_##T(thread uint* s) { \
-    poseidon2_external<T>(s); \
+// The permutation between its first external layer and its last one.
+#define POSEIDON2_ROUNDS(T, PARTIAL_ROUNDS) \
+  LARGE_FUNCTION void poseidon2_rounds_##T(thread uint* s) { \
     ROLLED_LOOP \
-    for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_INITIAL_##T, r) } \
+    for (int r = 0; r < 4; r++) { \
+      FIELD_ADD_POW7_ALL(T, s, POSEIDON2_INITIAL_##T, r * T); \
+      poseidon2_external<T>(s); \
+    } \
     poseidon2_pairs<T, PairBegin>(s, s[0]); \
     ROLLED_LOOP \
     for (int r = 0; r < PARTIAL_ROUNDS; r++) { \
       poseidon2_internal_round<T>(s, POSEIDON2_INTERNAL_##T[r], r == PARTIAL_ROUNDS - 1); \
     } \
     ROLLED_LOOP \
-    for (int r = 0; r < 4; r++) { POSEIDON2_FULL_ROUND(T, POSEIDON2_FINAL_##T, r) } \
+    for (int r = 0; r < 4; r++) { \
+      FIELD_ADD_POW7_ALL(T, s, POSEIDON2_FINAL_##T, r * T); \
+      if (r == 3) break; \
+      poseidon2_external<T>(s); \
+    } \
   }
-POSEIDON2_PERMUTATION(16, 13)
-POSEIDON2_PERMUTATION(24, 21)
-POSEIDON2_PERMUTATION(32, 30)
-#undef POSEIDON2_PERMUTATION
-#undef POSEIDON2_FULL_ROUND
+POSEIDON2_ROUNDS(16, 13)
+POSEIDON2_ROUNDS(24, 21)
+POSEIDON2_ROUNDS(32, 30)
+#undef POSEIDON2_ROUNDS
 
-// The permutation of the width WIDTH that the kernel was specialised for.
+KERNEL_FUNCTION void poseidon2_16(thread uint* s) {
+  poseidon2_external<16>(s);
+  poseidon2_rounds_16(s);
+  poseidon2_external<16>(s);
+}
+
+// Rounds of the width WIDTH that the kernel was specialised for.
 #ifdef WIDTH
-KERNEL_FUNCTION void poseidon2_permute(thread uint* s) {
+KERNEL_FUNCTION void poseidon2_rounds(thread uint* s) {
 #if WIDTH == 16
-  poseidon2_16(s);
+  poseidon2_rounds_16(s);
 #elif WIDTH == 24
-  poseidon2_24(s);
+  poseidon2_rounds_24(s);
 #else
-  poseidon2_32(s);
+  poseidon2_rounds_32(s);
 #endif
+}
+KERNEL_FUNCTION void poseidon2_permute(thread uint* s) {
+  poseidon2_external<WIDTH>(s);
+  poseidon2_rounds(s);
+  poseidon2_external<WIDTH>(s);
+}
+// Words 0 to 7 of the permutation; the others are undefined after it.
+LARGE_FUNCTION void poseidon2_digest(thread uint* s) {
+  poseidon2_external<WIDTH>(s);
+  poseidon2_rounds(s);
+  poseidon2_external_eight<WIDTH, 0>(s);
 }
 #endif
