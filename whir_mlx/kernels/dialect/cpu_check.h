@@ -173,6 +173,14 @@ static inline uint signed_mul(uint a, uint b, const char* file = __builtin_FILE(
   return uint(uint32_t((product - q * int64_t(CHECK_P)) >> 32));
 }
 
+// k with C x - k p in [0, 3/2 p), for x < p: the smallest one, so that nothing rests on a better one.
+template <int C>
+static inline uint multiples_of_p(uint x, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (x.get() >= CHECK_P) violation(Site{file, line}, "multiples of p in %d times %u, not below p", C, x.get());
+  uint64_t product = uint64_t(C) * x.get(), k = product / CHECK_P;
+  return uint(uint32_t(k > 0 && product % CHECK_P < CHECK_P / 2 ? k - 1 : k));
+}
+
 struct Quad {
   uint x, y, z, w;
 };
