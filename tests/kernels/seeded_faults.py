@@ -71,8 +71,8 @@ FAULTS: dict[str, Fault] = {
     "uninitialised word": Fault(
         "check",
         "hash_rows",
-        "for (int k = 0; k < WIDTH; k++) s[k] = uint(0);",
-        "for (int k = 0; k < 8; k++) s[k] = uint(0);",
+        "    s[T - 4 + k] = sum;\n",
+        "",
         "never set",
     ),
     "tile too small": Fault(
@@ -381,8 +381,8 @@ FAULTS: dict[str, Fault] = {
     "rounds unrolled": Fault(
         "limits",
         "poseidon2",
-        "    ROLLED_LOOP \\\n    for (int r = 0; r < PARTIAL_ROUNDS; r++)",
-        "    UNROLLED_LOOP \\\n    for (int r = 0; r < PARTIAL_ROUNDS; r++)",
+        "    ROLLED_LOOP \\\n    for (int r = 0; r < 4; r++)",
+        "    UNROLLED_LOOP \\\n    for (int r = 0; r < 4; r++)",
         "instructions in a row",
     ),
     "a state of 512 words": Fault(
