@@ -135,6 +135,8 @@ static inline int reverse_index(int x, int bits, const char* file = __builtin_FI
 
 // 64-bit sums of products, and their Montgomery reduction. Out: the sum times 2^-32 mod p, below p.
 static const uint64_t CHECK_P = 0x78000001u;
+// The type of signed words of 64 bits; `signed_mul` of this target needs none.
+typedef int64_t SignedWide;
 struct Wide {
   uint64_t sum;
 };
