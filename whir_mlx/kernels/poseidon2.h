@@ -89,122 +89,119 @@ KERNEL_FUNCTION uint poseidon2_external_word(thread uint* s) {
 // field_div_2exp_next does, which is 2^-K - 1 off. The offsets pass through the rounds, which are linear but for word 0; the
 // constants of the S-box of word 0, and of the full round that follows, take them off again (poseidon2_tables.py).
 
-// Values d of a pair: 2^-K, and a small integer; -2^-27 is 15.
+// Values d of a pair, 2^-K and a small integer (-2^-27 is 15), and their products with d, d / 2 and d^2.
 template <int K>
-struct Divided {
-  static KERNEL_FUNCTION_METHOD uint times(uint x) { return field_div_2exp_next<K>(x); }
-  static KERNEL_FUNCTION_METHOD uint times_half(uint x) { return field_div_2exp_next<K + 1>(x); }
-  static KERNEL_FUNCTION_METHOD uint times_square(uint x) { return field_div_2exp_next<2 * K>(x); }
-};
+struct Divided {};
+template <int K>
+KERNEL_FUNCTION uint times(Divided<K>, uint x) { return field_div_2exp_next<K>(x); }
+template <int K>
+KERNEL_FUNCTION uint times_half(Divided<K>, uint x) { return field_div_2exp_next<K + 1>(x); }
+template <int K>
+KERNEL_FUNCTION uint times_square(Divided<K>, uint x) { return field_div_2exp_next<2 * K>(x); }
 template <int C>
-struct Multiplied {
-  static KERNEL_FUNCTION_METHOD uint times(uint x) { return field_small_multiple<C>(x); }
-  static KERNEL_FUNCTION_METHOD uint times_half(uint x) { return field_div_2exp_next<1>(times(x)); }
-  static KERNEL_FUNCTION_METHOD uint times_square(uint x) { return field_small_multiple<C * C>(x); }
-};
+struct Multiplied {};
+template <int C>
+KERNEL_FUNCTION uint times(Multiplied<C>, uint x) { return field_small_multiple<C>(x); }
+template <int C>
+KERNEL_FUNCTION uint times_half(Multiplied<C>, uint x) { return field_div_2exp_next<1>(field_small_multiple<C>(x)); }
+template <int C>
+KERNEL_FUNCTION uint times_square(Multiplied<C>, uint x) { return field_small_multiple<C * C>(x); }
 
 // What is done to a pair, words i and j: before the rounds, in a round, in the last round, and to sum up.
-struct PairBegin {
-  template <typename D>
-  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int j, thread uint&) {
-    uint difference = field_sub(s[i], s[j]);
-    s[i] = field_div_2exp_next<1>(field_add(s[i], s[j]));
-    s[j] = D::times_half(difference);
-  }
-};
-struct PairRound {
-  template <typename D>
-  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int j, thread uint& sum) {
-    uint u = s[i];
-    s[i] = field_add(s[j], sum);
-    s[j] = D::times_square(u);
-  }
-};
-struct PairEnd {
-  template <typename D>
-  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int j, thread uint& sum) {
-    uint half_difference = D::times(s[i]);
-    uint half_sum = field_add(s[j], sum);
-    s[i] = field_add(half_sum, half_difference);
-    s[j] = field_sub(half_sum, half_difference);
-  }
-};
-struct PairSum {
-  template <typename D>
-  static KERNEL_FUNCTION_METHOD void pair(thread uint* s, int i, int, thread uint& sum) { sum = field_add(sum, s[i]); }
-};
-// The same for a word that has no partner.
-struct WordRound {
-  template <int K>
-  static KERNEL_FUNCTION_METHOD void plus(thread uint* s, int i, thread uint& sum) {
-    s[i] = field_add(sum, field_div_2exp_next<K>(s[i]));
-  }
-  template <int K>
-  static KERNEL_FUNCTION_METHOD void minus(thread uint* s, int i, thread uint& sum) {
-    s[i] = field_sub(sum, field_div_2exp_next<K>(s[i]));
-  }
-};
-struct WordSum {
-  template <int K>
-  static KERNEL_FUNCTION_METHOD void plus(thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
-  template <int K>
-  static KERNEL_FUNCTION_METHOD void minus(thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
-};
+struct PairBegin {};
+template <typename D>
+KERNEL_FUNCTION void poseidon2_pair(PairBegin, D d, thread uint* s, int i, int j, thread uint&) {
+  uint difference = field_sub(s[i], s[j]);
+  s[i] = field_div_2exp_next<1>(field_add(s[i], s[j]));
+  s[j] = times_half(d, difference);
+}
+struct PairRound {};
+template <typename D>
+KERNEL_FUNCTION void poseidon2_pair(PairRound, D d, thread uint* s, int i, int j, thread uint& sum) {
+  uint u = s[i];
+  s[i] = field_add(s[j], sum);
+  s[j] = times_square(d, u);
+}
+struct PairEnd {};
+template <typename D>
+KERNEL_FUNCTION void poseidon2_pair(PairEnd, D d, thread uint* s, int i, int j, thread uint& sum) {
+  uint half_difference = times(d, s[i]);
+  uint half_sum = field_add(s[j], sum);
+  s[i] = field_add(half_sum, half_difference);
+  s[j] = field_sub(half_sum, half_difference);
+}
+struct Sum {};
+template <typename D>
+KERNEL_FUNCTION void poseidon2_pair(Sum, D, thread uint* s, int i, int, thread uint& sum) { sum = field_add(sum, s[i]); }
+// The same for word i, which has no partner and whose entry is 2^-K or -2^-K.
+struct WordRound {};
+template <int K>
+KERNEL_FUNCTION void poseidon2_word_plus(WordRound, Divided<K> d, thread uint* s, int i, thread uint& sum) {
+  s[i] = field_add(sum, times(d, s[i]));
+}
+template <int K>
+KERNEL_FUNCTION void poseidon2_word_minus(WordRound, Divided<K> d, thread uint* s, int i, thread uint& sum) {
+  s[i] = field_sub(sum, times(d, s[i]));
+}
+template <int K>
+KERNEL_FUNCTION void poseidon2_word_plus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
+template <int K>
+KERNEL_FUNCTION void poseidon2_word_minus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
 
 // The internal diagonal. Of every width the first nine entries are -2, 1, 2, 1/2, 3, 4, -1/2, -3, -4. Width tells the widths
 // apart, so that the rest are overloads of one name.
 template <int T>
 struct Width {};
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_pairs_of(Width<16>, thread uint* s, thread uint& sum) {
-  Step::template pair<Divided<8> >(s, 9, 13, sum);
-  Step::template pair<Multiplied<15> >(s, 15, 12, sum);
+KERNEL_FUNCTION void poseidon2_pairs_of(Step step, Width<16>, thread uint* s, thread uint& sum) {
+  poseidon2_pair(step, Divided<8>(), s, 9, 13, sum);
+  poseidon2_pair(step, Multiplied<15>(), s, 15, 12, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_words_of(Width<16>, thread uint* s, thread uint& sum) {
-  Step::template plus<2>(s, 10, sum);
-  Step::template plus<3>(s, 11, sum);
-  Step::template minus<4>(s, 14, sum);
+KERNEL_FUNCTION void poseidon2_words_of(Step step, Width<16>, thread uint* s, thread uint& sum) {
+  poseidon2_word_plus(step, Divided<2>(), s, 10, sum);
+  poseidon2_word_plus(step, Divided<3>(), s, 11, sum);
+  poseidon2_word_minus(step, Divided<4>(), s, 14, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_pairs_of(Width<24>, thread uint* s, thread uint& sum) {
-  Step::template pair<Divided<8> >(s, 9, 16, sum);
-  Step::template pair<Divided<2> >(s, 10, 17, sum);
-  Step::template pair<Divided<3> >(s, 11, 18, sum);
-  Step::template pair<Divided<4> >(s, 12, 19, sum);
-  Step::template pair<Divided<7> >(s, 13, 22, sum);
-  Step::template pair<Multiplied<15> >(s, 23, 15, sum);
+KERNEL_FUNCTION void poseidon2_pairs_of(Step step, Width<24>, thread uint* s, thread uint& sum) {
+  poseidon2_pair(step, Divided<8>(), s, 9, 16, sum);
+  poseidon2_pair(step, Divided<2>(), s, 10, 17, sum);
+  poseidon2_pair(step, Divided<3>(), s, 11, 18, sum);
+  poseidon2_pair(step, Divided<4>(), s, 12, 19, sum);
+  poseidon2_pair(step, Divided<7>(), s, 13, 22, sum);
+  poseidon2_pair(step, Multiplied<15>(), s, 23, 15, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_words_of(Width<24>, thread uint* s, thread uint& sum) {
-  Step::template plus<9>(s, 14, sum);
-  Step::template minus<5>(s, 20, sum);
-  Step::template minus<6>(s, 21, sum);
+KERNEL_FUNCTION void poseidon2_words_of(Step step, Width<24>, thread uint* s, thread uint& sum) {
+  poseidon2_word_plus(step, Divided<9>(), s, 14, sum);
+  poseidon2_word_minus(step, Divided<5>(), s, 20, sum);
+  poseidon2_word_minus(step, Divided<6>(), s, 21, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_pairs_of(Width<32>, thread uint* s, thread uint& sum) {
-  Step::template pair<Divided<8> >(s, 9, 20, sum);
-  Step::template pair<Divided<2> >(s, 10, 21, sum);
-  Step::template pair<Divided<3> >(s, 11, 22, sum);
-  Step::template pair<Divided<4> >(s, 12, 23, sum);
-  Step::template pair<Divided<5> >(s, 13, 24, sum);
-  Step::template pair<Divided<6> >(s, 14, 25, sum);
-  Step::template pair<Divided<7> >(s, 15, 26, sum);
-  Step::template pair<Divided<9> >(s, 16, 27, sum);
-  Step::template pair<Divided<10> >(s, 17, 28, sum);
-  Step::template pair<Divided<12> >(s, 18, 29, sum);
-  Step::template pair<Multiplied<15> >(s, 31, 19, sum);
+KERNEL_FUNCTION void poseidon2_pairs_of(Step step, Width<32>, thread uint* s, thread uint& sum) {
+  poseidon2_pair(step, Divided<8>(), s, 9, 20, sum);
+  poseidon2_pair(step, Divided<2>(), s, 10, 21, sum);
+  poseidon2_pair(step, Divided<3>(), s, 11, 22, sum);
+  poseidon2_pair(step, Divided<4>(), s, 12, 23, sum);
+  poseidon2_pair(step, Divided<5>(), s, 13, 24, sum);
+  poseidon2_pair(step, Divided<6>(), s, 14, 25, sum);
+  poseidon2_pair(step, Divided<7>(), s, 15, 26, sum);
+  poseidon2_pair(step, Divided<9>(), s, 16, 27, sum);
+  poseidon2_pair(step, Divided<10>(), s, 17, 28, sum);
+  poseidon2_pair(step, Divided<12>(), s, 18, 29, sum);
+  poseidon2_pair(step, Multiplied<15>(), s, 31, 19, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_words_of(Width<32>, thread uint* s, thread uint& sum) {
-  Step::template minus<14>(s, 30, sum);
+KERNEL_FUNCTION void poseidon2_words_of(Step step, Width<32>, thread uint* s, thread uint& sum) {
+  poseidon2_word_minus(step, Divided<14>(), s, 30, sum);
 }
 template <int T, typename Step>
-KERNEL_FUNCTION void poseidon2_pairs(thread uint* s, thread uint& sum) {
-  Step::template pair<Divided<1> >(s, 3, 6, sum);
-  Step::template pair<Multiplied<3> >(s, 4, 7, sum);
-  Step::template pair<Multiplied<4> >(s, 5, 8, sum);
-  poseidon2_pairs_of<Step>(Width<T>(), s, sum);
+KERNEL_FUNCTION void poseidon2_pairs(Step step, thread uint* s, thread uint& sum) {
+  poseidon2_pair(step, Divided<1>(), s, 3, 6, sum);
+  poseidon2_pair(step, Multiplied<3>(), s, 4, 7, sum);
+  poseidon2_pair(step, Multiplied<4>(), s, 5, 8, sum);
+  poseidon2_pairs_of(step, Width<T>(), s, sum);
 }
 
 template <int T>
@@ -212,20 +209,20 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
   // The sum of words 1..T-1 does not wait for the S-box. Word 0 becomes sum - 2 s_0 = rest - s_0.
   uint pairs = field_add(s[3], s[4]);
   pairs = field_add(pairs, s[5]);
-  poseidon2_pairs_of<PairSum>(Width<T>(), s, pairs);
+  poseidon2_pairs_of(Sum(), Width<T>(), s, pairs);
   uint rest = field_add(s[1], s[2]);
-  poseidon2_words_of<WordSum>(Width<T>(), s, rest);
+  poseidon2_words_of(Sum(), Width<T>(), s, rest);
   rest = field_add(rest, field_double(pairs));
   s[0] = field_add_pow7(s[0], constant_word);
   uint sum = field_add(rest, s[0]);
   s[0] = field_sub(rest, s[0]);
   s[1] = field_add(sum, s[1]);
   s[2] = field_add(sum, field_double(s[2]));
-  poseidon2_words_of<WordRound>(Width<T>(), s, sum);
+  poseidon2_words_of(WordRound(), Width<T>(), s, sum);
   if (last) {
-    poseidon2_pairs<T, PairEnd>(s, sum);
+    poseidon2_pairs<T>(PairEnd(), s, sum);
   } else {
-    poseidon2_pairs<T, PairRound>(s, sum);
+    poseidon2_pairs<T>(PairRound(), s, sum);
   }
 }
 
@@ -237,7 +234,7 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
       FIELD_ADD_POW7_ALL(T, s, POSEIDON2_INITIAL_##T, r * T); \
       poseidon2_external<T>(s); \
     } \
-    poseidon2_pairs<T, PairBegin>(s, s[0]); \
+    poseidon2_pairs<T>(PairBegin(), s, s[0]); \
     ROLLED_LOOP \
     for (int r = 0; r < PARTIAL_ROUNDS; r++) { \
       poseidon2_internal_round<T>(s, POSEIDON2_INTERNAL_##T[r], r == PARTIAL_ROUNDS - 1); \
