@@ -47,7 +47,8 @@ KERNEL_FUNCTION void poseidon2_external_of_rate(thread uint* s) {
     s[T - 4 + k] = sum;
   }
 }
-// Of the external layer the words FIRST to FIRST + 7 alone, the others undefined: M4 on fours that all fours were added to.
+// Of the external layer the words FIRST to FIRST + 7 alone, the others undefined: M4 on fours that all fours were added
+// to.
 template <int T, int FIRST>
 KERNEL_FUNCTION void poseidon2_external_eight(thread uint* s) {
   UNROLLED_LOOP
@@ -132,7 +133,9 @@ KERNEL_FUNCTION void poseidon2_pair(PairEnd, D d, thread uint* s, int i, int j, 
 }
 struct Sum {};
 template <typename D>
-KERNEL_FUNCTION void poseidon2_pair(Sum, D, thread uint* s, int i, int, thread uint& sum) { sum = field_add(sum, s[i]); }
+KERNEL_FUNCTION void poseidon2_pair(Sum, D, thread uint* s, int i, int, thread uint& sum) {
+  sum = field_add(sum, s[i]);
+}
 // The same for word i, which has no partner and whose entry is 2^-K or -2^-K.
 struct WordRound {};
 template <int K>
@@ -144,64 +147,68 @@ KERNEL_FUNCTION void poseidon2_word_minus(WordRound, Divided<K> d, thread uint* 
   s[i] = field_sub(sum, times(d, s[i]));
 }
 template <int K>
-KERNEL_FUNCTION void poseidon2_word_plus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
+KERNEL_FUNCTION void poseidon2_word_plus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) {
+  sum = field_add(sum, s[i]);
+}
 template <int K>
-KERNEL_FUNCTION void poseidon2_word_minus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) { sum = field_add(sum, s[i]); }
+KERNEL_FUNCTION void poseidon2_word_minus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) {
+  sum = field_add(sum, s[i]);
+}
 
 // The internal diagonal. Of every width the first nine entries are -2, 1, 2, 1/2, 3, 4, -1/2, -3, -4. Width tells the widths
 // apart, so that the rest are overloads of one name.
 template <int T>
 struct Width {};
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_pairs_of(Step step, Width<16>, thread uint* s, thread uint& sum) {
-  poseidon2_pair(step, Divided<8>(), s, 9, 13, sum);
-  poseidon2_pair(step, Multiplied<15>(), s, 15, 12, sum);
+KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<16>, thread uint* s, thread uint& sum) {
+  poseidon2_pair(stage, Divided<8>(), s, 9, 13, sum);
+  poseidon2_pair(stage, Multiplied<15>(), s, 15, 12, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_words_of(Step step, Width<16>, thread uint* s, thread uint& sum) {
-  poseidon2_word_plus(step, Divided<2>(), s, 10, sum);
-  poseidon2_word_plus(step, Divided<3>(), s, 11, sum);
-  poseidon2_word_minus(step, Divided<4>(), s, 14, sum);
+KERNEL_FUNCTION void poseidon2_words_of(Step stage, Width<16>, thread uint* s, thread uint& sum) {
+  poseidon2_word_plus(stage, Divided<2>(), s, 10, sum);
+  poseidon2_word_plus(stage, Divided<3>(), s, 11, sum);
+  poseidon2_word_minus(stage, Divided<4>(), s, 14, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_pairs_of(Step step, Width<24>, thread uint* s, thread uint& sum) {
-  poseidon2_pair(step, Divided<8>(), s, 9, 16, sum);
-  poseidon2_pair(step, Divided<2>(), s, 10, 17, sum);
-  poseidon2_pair(step, Divided<3>(), s, 11, 18, sum);
-  poseidon2_pair(step, Divided<4>(), s, 12, 19, sum);
-  poseidon2_pair(step, Divided<7>(), s, 13, 22, sum);
-  poseidon2_pair(step, Multiplied<15>(), s, 23, 15, sum);
+KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<24>, thread uint* s, thread uint& sum) {
+  poseidon2_pair(stage, Divided<8>(), s, 9, 16, sum);
+  poseidon2_pair(stage, Divided<2>(), s, 10, 17, sum);
+  poseidon2_pair(stage, Divided<3>(), s, 11, 18, sum);
+  poseidon2_pair(stage, Divided<4>(), s, 12, 19, sum);
+  poseidon2_pair(stage, Divided<7>(), s, 13, 22, sum);
+  poseidon2_pair(stage, Multiplied<15>(), s, 23, 15, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_words_of(Step step, Width<24>, thread uint* s, thread uint& sum) {
-  poseidon2_word_plus(step, Divided<9>(), s, 14, sum);
-  poseidon2_word_minus(step, Divided<5>(), s, 20, sum);
-  poseidon2_word_minus(step, Divided<6>(), s, 21, sum);
+KERNEL_FUNCTION void poseidon2_words_of(Step stage, Width<24>, thread uint* s, thread uint& sum) {
+  poseidon2_word_plus(stage, Divided<9>(), s, 14, sum);
+  poseidon2_word_minus(stage, Divided<5>(), s, 20, sum);
+  poseidon2_word_minus(stage, Divided<6>(), s, 21, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_pairs_of(Step step, Width<32>, thread uint* s, thread uint& sum) {
-  poseidon2_pair(step, Divided<8>(), s, 9, 20, sum);
-  poseidon2_pair(step, Divided<2>(), s, 10, 21, sum);
-  poseidon2_pair(step, Divided<3>(), s, 11, 22, sum);
-  poseidon2_pair(step, Divided<4>(), s, 12, 23, sum);
-  poseidon2_pair(step, Divided<5>(), s, 13, 24, sum);
-  poseidon2_pair(step, Divided<6>(), s, 14, 25, sum);
-  poseidon2_pair(step, Divided<7>(), s, 15, 26, sum);
-  poseidon2_pair(step, Divided<9>(), s, 16, 27, sum);
-  poseidon2_pair(step, Divided<10>(), s, 17, 28, sum);
-  poseidon2_pair(step, Divided<12>(), s, 18, 29, sum);
-  poseidon2_pair(step, Multiplied<15>(), s, 31, 19, sum);
+KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<32>, thread uint* s, thread uint& sum) {
+  poseidon2_pair(stage, Divided<8>(), s, 9, 20, sum);
+  poseidon2_pair(stage, Divided<2>(), s, 10, 21, sum);
+  poseidon2_pair(stage, Divided<3>(), s, 11, 22, sum);
+  poseidon2_pair(stage, Divided<4>(), s, 12, 23, sum);
+  poseidon2_pair(stage, Divided<5>(), s, 13, 24, sum);
+  poseidon2_pair(stage, Divided<6>(), s, 14, 25, sum);
+  poseidon2_pair(stage, Divided<7>(), s, 15, 26, sum);
+  poseidon2_pair(stage, Divided<9>(), s, 16, 27, sum);
+  poseidon2_pair(stage, Divided<10>(), s, 17, 28, sum);
+  poseidon2_pair(stage, Divided<12>(), s, 18, 29, sum);
+  poseidon2_pair(stage, Multiplied<15>(), s, 31, 19, sum);
 }
 template <typename Step>
-KERNEL_FUNCTION void poseidon2_words_of(Step step, Width<32>, thread uint* s, thread uint& sum) {
-  poseidon2_word_minus(step, Divided<14>(), s, 30, sum);
+KERNEL_FUNCTION void poseidon2_words_of(Step stage, Width<32>, thread uint* s, thread uint& sum) {
+  poseidon2_word_minus(stage, Divided<14>(), s, 30, sum);
 }
 template <int T, typename Step>
-KERNEL_FUNCTION void poseidon2_pairs(Step step, thread uint* s, thread uint& sum) {
-  poseidon2_pair(step, Divided<1>(), s, 3, 6, sum);
-  poseidon2_pair(step, Multiplied<3>(), s, 4, 7, sum);
-  poseidon2_pair(step, Multiplied<4>(), s, 5, 8, sum);
-  poseidon2_pairs_of(step, Width<T>(), s, sum);
+KERNEL_FUNCTION void poseidon2_pairs(Step stage, thread uint* s, thread uint& sum) {
+  poseidon2_pair(stage, Divided<1>(), s, 3, 6, sum);
+  poseidon2_pair(stage, Multiplied<3>(), s, 4, 7, sum);
+  poseidon2_pair(stage, Multiplied<4>(), s, 5, 8, sum);
+  poseidon2_pairs_of(stage, Width<T>(), s, sum);
 }
 
 template <int T>
