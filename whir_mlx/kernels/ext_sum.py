@@ -10,7 +10,6 @@ SIMD_WIDTH = 32
 _GROUP = 256
 
 
-
 @operation
 def ext_sum(device: Device, x):
     """sum over c of x[g, c, b]. x: (G, C, B, 4) uint32 Montgomery words -> (G, B, 4)."""

@@ -165,7 +165,8 @@ def tuning_for(target: str, family: str | None = None) -> Tuning:
 
 
 def check_tuning(target: str) -> Tuning:
-    """For the check build, which runs threads one at a time: a GPU's tiles and windows, a CPU's number of threads."""
+    """For the check build, which runs threads one at a time: a GPU's tiles, tables and windows, a CPU's number of
+    threads."""
     tuning = tuning_for(target)
     return replace(
         tuning_for("cpu"),
@@ -178,5 +179,6 @@ def check_tuning(target: str) -> Tuning:
         window_permutations=tuning.window_permutations,
         cooperative_rows=tuning.cooperative_rows,
         eq_log_each=tuning.eq_log_each,
+        direct_variables=tuning.direct_variables,
         search_threads=tuning.search_threads,
     )

@@ -191,5 +191,6 @@ struct Quad {
   if (condition) out[index] = value
 #define STORE_QUAD_IF(condition, out, index, value) \
   if (condition) store_quad(out, index, value)
-// Threads that `vector_sum` adds up: a SIMD group.
-#define REDUCE_WIDTH int(shape.simd_width)
+// Threads that `vector_sum` adds up: a SIMD group, of as many threads as the wrappers count on. A GPU's text holds that number,
+// whatever its SIMD groups are.
+#define REDUCE_WIDTH shape.reduce_width

@@ -69,29 +69,30 @@ static void write_sparse(const Memory& m) {
 }
 
 int main() {
-  // seed, SIMD width, round up, lock-step, grouped, grid (threads, or groups where grouped), group, the number of groups that
-  // run (0: all); then of every buffer its words, and the modulus (0: the words follow) and salt of its formula.
-  int64_t head[12 + 3 * COUNT_BUFFERS];
+  // seed, SIMD width, REDUCE_WIDTH, round up, lock-step, grouped, grid (threads, or groups where grouped), group, the number of
+  // groups that run (0: all); then of every buffer its words, and the modulus (0: the words follow) and salt of its formula.
+  int64_t head[13 + 3 * COUNT_BUFFERS];
   read_exactly(head, sizeof head);
   shape.seed = uint64_t(head[0]);
   shape.simd_width = uint32_t(head[1]);
-  shape.round_up = head[2] != 0;
-  shape.lock_step = head[3] != 0;
-  shape.grouped = head[4] != 0;
+  shape.reduce_width = int(head[2]);
+  shape.round_up = head[3] != 0;
+  shape.lock_step = head[4] != 0;
+  shape.grouped = head[5] != 0;
   shape.cooperative = KERNEL_COOPERATIVE;
-  shape.group_size = Triple{uint32_t(head[8]), uint32_t(head[9]), uint32_t(head[10])};
+  shape.group_size = Triple{uint32_t(head[9]), uint32_t(head[10]), uint32_t(head[11])};
   const Triple size = shape.group_size;
   if (shape.grouped) {
-    shape.groups = Triple{uint32_t(head[5]), uint32_t(head[6]), uint32_t(head[7])};
+    shape.groups = Triple{uint32_t(head[6]), uint32_t(head[7]), uint32_t(head[8])};
     shape.grid = Triple{shape.groups.x * size.x, shape.groups.y * size.y, shape.groups.z * size.z};
   } else {
-    shape.grid = Triple{uint32_t(head[5]), uint32_t(head[6]), uint32_t(head[7])};
+    shape.grid = Triple{uint32_t(head[6]), uint32_t(head[7]), uint32_t(head[8])};
     shape.groups = Triple{(shape.grid.x + size.x - 1) / size.x, (shape.grid.y + size.y - 1) / size.y,
                           (shape.grid.z + size.z - 1) / size.z};
   }
   const uint32_t capacity = size.x * size.y * size.z;
   if (capacity > MAX_GROUP) violation(Site{nullptr, 0}, "groups of %u threads, more than %u", capacity, MAX_GROUP);
-  const uint32_t chosen = uint32_t(head[11]), all = shape.groups.x * shape.groups.y * shape.groups.z;
+  const uint32_t chosen = uint32_t(head[12]), all = shape.groups.x * shape.groups.y * shape.groups.z;
   const uint32_t count = chosen ? chosen : all;
   uint32_t* groups = new uint32_t[count];
   for (uint32_t i = 0; i < count; i++) groups[i] = i;
@@ -100,9 +101,9 @@ int main() {
 
   for (int i = 0; i < COUNT_BUFFERS; i++) {
     Memory& m = BUFFERS[i];
-    m.words = head[12 + i];
-    m.modulus = uint32_t(head[12 + COUNT_BUFFERS + i]);
-    m.salt = uint32_t(head[12 + 2 * COUNT_BUFFERS + i]);
+    m.words = head[13 + i];
+    m.modulus = uint32_t(head[13 + COUNT_BUFFERS + i]);
+    m.salt = uint32_t(head[13 + 2 * COUNT_BUFFERS + i]);
     if (i < COUNT_INPUTS) {
       if (m.modulus) continue;
       uint32_t* words = new uint32_t[size_t(m.words)];

@@ -40,6 +40,7 @@ struct LaunchShape {
   bool round_up;           // run the threads that fill the last groups, as CUDA does
   bool lock_step;          // the threads of a SIMD group go together (cpu_check_group.h)
   uint32_t simd_width;
+  int reduce_width;        // what the wrappers take it to be
   uint64_t seed;
 };
 
