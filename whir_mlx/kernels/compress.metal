@@ -12,6 +12,6 @@ kernel void compress(
   uint s[WIDTH];
   UNROLLED_LOOP
   for (int part = 0; part < WIDTH; part += 8) load_words_8(s + part, children, i * WIDTH + part);
-  poseidon2_digest(s);
+  poseidon2_digest<WIDTH>(s);
   store_words_8(parents, i * 8, s);
 }

@@ -57,7 +57,7 @@ kernel void grind(
       s[k + 8] = field_add(uint(base[k + 8]), product);
       s[k + 12] = field_add(uint(base[k + 12]), product);
     }
-    poseidon2_rounds(s);
+    poseidon2_rounds(Width<WIDTH>(), s);
     uint sample = field_mul(poseidon2_external_word<WIDTH, 7>(s), uint(1));
     // Candidates at or above p are no field elements.
     ATOMIC_MAX_IF((sample & mask) == uint(0) && w < uint(FIELD_P), found, ~w);

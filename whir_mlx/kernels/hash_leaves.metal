@@ -31,7 +31,7 @@ kernel void hash_leaves(
         s[k + 8] = s[k];
         s[k] = left[k];
       }
-      poseidon2_digest(s);
+      poseidon2_digest<WIDTH>(s);
       store_words_8(first, i * 16 + 4 * (j - 1), s);
       if (j == 1) {
         UNROLLED_LOOP
@@ -44,6 +44,6 @@ kernel void hash_leaves(
     s[k + 8] = s[k];
     s[k] = pair[k];
   }
-  poseidon2_digest(s);
+  poseidon2_digest<WIDTH>(s);
   store_words_8(second, i * 8, s);
 }

@@ -90,7 +90,9 @@ KERNEL_FUNCTION uint poseidon2_external_word(thread uint* s) {
 // field_div_2exp_next does, which is 2^-K - 1 off. The offsets pass through the rounds, which are linear but for word 0; the
 // constants of the S-box of word 0, and of the full round that follows, take them off again (poseidon2_tables.py).
 
-// Values d of a pair, 2^-K and a small integer (-2^-27 is 15), and their products with d, d / 2 and d^2.
+// Values d of a pair, 2^-K and a small integer (-2^-27 is 15), and their products with d, d / 2 and d^2. Of a word alone: -2^-K.
+template <int K>
+struct MinusDivided {};
 template <int K>
 struct Divided {};
 template <int K>
@@ -108,50 +110,45 @@ KERNEL_FUNCTION uint times_half(Multiplied<C>, uint x) { return field_div_2exp_n
 template <int C>
 KERNEL_FUNCTION uint times_square(Multiplied<C>, uint x) { return field_small_multiple<C * C>(x); }
 
-// What is done to a pair, words i and j: before the rounds, in a round, in the last round, and to sum up.
-struct PairBegin {};
+// What is done to a pair, words i and j, or to word i, which has no partner and whose entry is 2^-K or -2^-K: before the rounds
+// (pairs alone), in a round, in the last round (pairs alone), and to sum up.
+struct Begin {};
+struct Round {};
+struct End {};
+struct Sum {};
 template <typename D>
-KERNEL_FUNCTION void poseidon2_pair(PairBegin, D d, thread uint* s, int i, int j, thread uint&) {
+KERNEL_FUNCTION void poseidon2_pair(Begin, D d, thread uint* s, int i, int j, thread uint&) {
   uint difference = field_sub(s[i], s[j]);
   s[i] = field_div_2exp_next<1>(field_add(s[i], s[j]));
   s[j] = times_half(d, difference);
 }
-struct PairRound {};
 template <typename D>
-KERNEL_FUNCTION void poseidon2_pair(PairRound, D d, thread uint* s, int i, int j, thread uint& sum) {
+KERNEL_FUNCTION void poseidon2_pair(Round, D d, thread uint* s, int i, int j, thread uint& sum) {
   uint u = s[i];
   s[i] = field_add(s[j], sum);
   s[j] = times_square(d, u);
 }
-struct PairEnd {};
 template <typename D>
-KERNEL_FUNCTION void poseidon2_pair(PairEnd, D d, thread uint* s, int i, int j, thread uint& sum) {
+KERNEL_FUNCTION void poseidon2_pair(End, D d, thread uint* s, int i, int j, thread uint& sum) {
   uint half_difference = times(d, s[i]);
   uint half_sum = field_add(s[j], sum);
   s[i] = field_add(half_sum, half_difference);
   s[j] = field_sub(half_sum, half_difference);
 }
-struct Sum {};
 template <typename D>
 KERNEL_FUNCTION void poseidon2_pair(Sum, D, thread uint* s, int i, int, thread uint& sum) {
   sum = field_add(sum, s[i]);
 }
-// The same for word i, which has no partner and whose entry is 2^-K or -2^-K.
-struct WordRound {};
 template <int K>
-KERNEL_FUNCTION void poseidon2_word_plus(WordRound, Divided<K> d, thread uint* s, int i, thread uint& sum) {
+KERNEL_FUNCTION void poseidon2_word(Round, Divided<K> d, thread uint* s, int i, thread uint& sum) {
   s[i] = field_add(sum, times(d, s[i]));
 }
 template <int K>
-KERNEL_FUNCTION void poseidon2_word_minus(WordRound, Divided<K> d, thread uint* s, int i, thread uint& sum) {
-  s[i] = field_sub(sum, times(d, s[i]));
+KERNEL_FUNCTION void poseidon2_word(Round, MinusDivided<K>, thread uint* s, int i, thread uint& sum) {
+  s[i] = field_sub(sum, field_div_2exp_next<K>(s[i]));
 }
-template <int K>
-KERNEL_FUNCTION void poseidon2_word_plus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) {
-  sum = field_add(sum, s[i]);
-}
-template <int K>
-KERNEL_FUNCTION void poseidon2_word_minus(Sum, Divided<K>, thread uint* s, int i, thread uint& sum) {
+template <typename D>
+KERNEL_FUNCTION void poseidon2_word(Sum, D, thread uint* s, int i, thread uint& sum) {
   sum = field_add(sum, s[i]);
 }
 
@@ -166,9 +163,9 @@ KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<16>, thread uint* s, t
 }
 template <typename Step>
 KERNEL_FUNCTION void poseidon2_words_of(Step stage, Width<16>, thread uint* s, thread uint& sum) {
-  poseidon2_word_plus(stage, Divided<2>(), s, 10, sum);
-  poseidon2_word_plus(stage, Divided<3>(), s, 11, sum);
-  poseidon2_word_minus(stage, Divided<4>(), s, 14, sum);
+  poseidon2_word(stage, Divided<2>(), s, 10, sum);
+  poseidon2_word(stage, Divided<3>(), s, 11, sum);
+  poseidon2_word(stage, MinusDivided<4>(), s, 14, sum);
 }
 template <typename Step>
 KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<24>, thread uint* s, thread uint& sum) {
@@ -181,9 +178,9 @@ KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<24>, thread uint* s, t
 }
 template <typename Step>
 KERNEL_FUNCTION void poseidon2_words_of(Step stage, Width<24>, thread uint* s, thread uint& sum) {
-  poseidon2_word_plus(stage, Divided<9>(), s, 14, sum);
-  poseidon2_word_minus(stage, Divided<5>(), s, 20, sum);
-  poseidon2_word_minus(stage, Divided<6>(), s, 21, sum);
+  poseidon2_word(stage, Divided<9>(), s, 14, sum);
+  poseidon2_word(stage, MinusDivided<5>(), s, 20, sum);
+  poseidon2_word(stage, MinusDivided<6>(), s, 21, sum);
 }
 template <typename Step>
 KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<32>, thread uint* s, thread uint& sum) {
@@ -201,7 +198,7 @@ KERNEL_FUNCTION void poseidon2_pairs_of(Step stage, Width<32>, thread uint* s, t
 }
 template <typename Step>
 KERNEL_FUNCTION void poseidon2_words_of(Step stage, Width<32>, thread uint* s, thread uint& sum) {
-  poseidon2_word_minus(stage, Divided<14>(), s, 30, sum);
+  poseidon2_word(stage, MinusDivided<14>(), s, 30, sum);
 }
 template <int T, typename Step>
 KERNEL_FUNCTION void poseidon2_pairs(Step stage, thread uint* s, thread uint& sum) {
@@ -225,23 +222,23 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
   s[0] = field_sub(rest, s[0]);
   s[1] = field_add(sum, s[1]);
   s[2] = field_add(sum, field_double(s[2]));
-  poseidon2_words_of(WordRound(), Width<T>(), s, sum);
+  poseidon2_words_of(Round(), Width<T>(), s, sum);
   if (last) {
-    poseidon2_pairs<T>(PairEnd(), s, sum);
+    poseidon2_pairs<T>(End(), s, sum);
   } else {
-    poseidon2_pairs<T>(PairRound(), s, sum);
+    poseidon2_pairs<T>(Round(), s, sum);
   }
 }
 
 // The permutation between its first external layer and its last one.
 #define POSEIDON2_ROUNDS(T, PARTIAL_ROUNDS) \
-  LARGE_FUNCTION void poseidon2_rounds_##T(thread uint* s) { \
+  LARGE_FUNCTION void poseidon2_rounds(Width<T>, thread uint* s) { \
     ROLLED_LOOP \
     for (int r = 0; r < 4; r++) { \
       FIELD_ADD_POW7_ALL(T, s, POSEIDON2_INITIAL_##T, r * T); \
       poseidon2_external<T>(s); \
     } \
-    poseidon2_pairs<T>(PairBegin(), s, s[0]); \
+    poseidon2_pairs<T>(Begin(), s, s[0]); \
     ROLLED_LOOP \
     for (int r = 0; r < PARTIAL_ROUNDS; r++) { \
       poseidon2_internal_round<T>(s, POSEIDON2_INTERNAL_##T[r], r == PARTIAL_ROUNDS - 1); \
@@ -258,32 +255,16 @@ POSEIDON2_ROUNDS(24, 21)
 POSEIDON2_ROUNDS(32, 30)
 #undef POSEIDON2_ROUNDS
 
-KERNEL_FUNCTION void poseidon2_16(thread uint* s) {
-  poseidon2_external<16>(s);
-  poseidon2_rounds_16(s);
-  poseidon2_external<16>(s);
-}
-
-// Rounds of the width WIDTH that the kernel was specialised for.
-#ifdef WIDTH
-KERNEL_FUNCTION void poseidon2_rounds(thread uint* s) {
-#if WIDTH == 16
-  poseidon2_rounds_16(s);
-#elif WIDTH == 24
-  poseidon2_rounds_24(s);
-#else
-  poseidon2_rounds_32(s);
-#endif
-}
+template <int T>
 KERNEL_FUNCTION void poseidon2_permute(thread uint* s) {
-  poseidon2_external<WIDTH>(s);
-  poseidon2_rounds(s);
-  poseidon2_external<WIDTH>(s);
+  poseidon2_external<T>(s);
+  poseidon2_rounds(Width<T>(), s);
+  poseidon2_external<T>(s);
 }
 // Words 0 to 7 of the permutation; the others are undefined after it.
+template <int T>
 LARGE_FUNCTION void poseidon2_digest(thread uint* s) {
-  poseidon2_external<WIDTH>(s);
-  poseidon2_rounds(s);
-  poseidon2_external_eight<WIDTH, 0>(s);
+  poseidon2_external<T>(s);
+  poseidon2_rounds(Width<T>(), s);
+  poseidon2_external_eight<T, 0>(s);
 }
-#endif

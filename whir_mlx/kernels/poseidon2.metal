@@ -12,7 +12,7 @@ kernel void poseidon2(
   uint s[WIDTH];
   UNROLLED_LOOP
   for (int part = 0; part < WIDTH; part += 8) load_words_8(s + part, states, i * WIDTH + part);
-  poseidon2_permute(s);
+  poseidon2_permute<WIDTH>(s);
   UNROLLED_LOOP
   for (int part = 0; part < WIDTH; part += 8) store_words_8(out, i * WIDTH + part, s + part);
 }

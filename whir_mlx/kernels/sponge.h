@@ -24,7 +24,7 @@ KERNEL_FUNCTION void sponge_absorb_row(thread uint* s, Rows rows, Index start, i
     } else {
       poseidon2_external<WIDTH>(s);
     }
-    poseidon2_rounds(s);
+    poseidon2_rounds(Width<WIDTH>(), s);
     // A whole block overwrites the rate: of the layer before it the capacity alone is wanted, of the last layer the digest.
     if (block + RATE >= length) {
       poseidon2_external_eight<WIDTH, 0>(s);

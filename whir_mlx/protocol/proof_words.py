@@ -36,7 +36,6 @@ class ProofWords:
     """Slots of a `Readback`, by their place in the proof."""
 
     def __init__(self, device: Device):
-        self._device = device
         self._readback = Readback(device)
         self._ood = -1
         self._evaluations: list[tuple[int | None, int | None]] = []

@@ -255,7 +255,7 @@ KERNEL_FUNCTION uint one_of_sixteen(uint x, uint, int from) { return uint(x.v[fr
 KERNEL_FUNCTION uint permute_sixteen(uint s) {
   uint32_t words[16];
   memcpy(words, &s.v, sizeof words);
-  alone::poseidon2_16(words);
+  alone::poseidon2_permute<16>(words);
   memcpy(&s.v, words, sizeof words);
   return s;
 }
