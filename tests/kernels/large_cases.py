@@ -116,13 +116,17 @@ def _outer(launch, places):
 
 
 def _added(launch, places):
-    w, coefficients, table = launch.inputs
+    w, coefficients, table = launch.inputs[:3]
     quads = np.unique(places // 4)
     count = table.shape[0]
     scaled = operation("ext_mul", "ext_arithmetic")(
         _numpy(), _rows(coefficients, quads // count), _rows(table, quads % count)
     )
     return operation("ext_add", "ext_arithmetic")(_numpy(), w.words(places).reshape(-1, 4), scaled).reshape(-1)
+
+
+def _add_scaled(device, w, coefficients, table):
+    return operation("add_scaled")(device, w, coefficients, [table], places=((0, 1, 2),))
 
 
 def _grind(device, state, *, start: int, tries: int):
@@ -211,9 +215,14 @@ def large_cases() -> list[LargeCase]:
         LargeCase("eq_outer", operation("eq_outer"), (StandIn((32767, 4)), StandIn((16384, 4), salt=3)), _outer),
         LargeCase(
             "add_scaled",
-            operation("add_scaled"),
+            _add_scaled,
             (StandIn((3, 178_956_970, 4)), StandIn((3, 4), salt=2), StandIn((178_956_970, 4), salt=3)),
             _added,
+        ),
+        LargeCase(
+            "claim_weights",
+            partial(operation("claim_weights"), claims=((2, 0), (0, 5), (1, 1))),
+            (small, StandIn((3, 178_956_970, 4))),
         ),
         LargeCase("powers", partial(operation("powers"), count=QUADS), (small,)),
         LargeCase("ext_sum", operation("ext_sum"), (StandIn((3, 7, 25_565_281, 4)),)),

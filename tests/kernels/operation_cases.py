@@ -111,7 +111,11 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
         found.append(Case(f"dot 2^{log}", operation("dot"), (f, w)))
         found.append(Case(f"eq_table 2^{log}", operation("eq_table"), (point,)))
         found.append(Case(f"eq_outer 4x2^{log}", operation("eq_outer"), (words(rng, 4, 4), w)))
-        found.append(Case(f"add_scaled 3x2^{log}", operation("add_scaled"), (words(rng, 3, n, 4), words(rng, 3, 4), w)))
+        for count in (1, 8, 9):  # of tables: 8 are one launch
+            arrays = (words(rng, 3, n, 4), words(rng, 3, 4), *(words(rng, n, 4) for _ in range(count)))
+            found.append(Case(f"add_scaled {count} to 3x2^{log}", add_scaled, arrays))
+        call = partial(operation("claim_weights"), claims=((1, 0), (0, 1), (1, n + 1)))
+        found.append(Case(f"claim_weights of 2x2^{log}", call, (words(rng, 4), words(rng, 2, n, 4))))
         found.append(Case(f"powers {n + 1}", partial(operation("powers"), count=n + 1), (words(rng, 4),)))
         # Two tables of one challenge, the first of more, and of fewer coordinates than a GPU's thread takes.
         for first in {log - 1, min(log, 2)}:
@@ -208,6 +212,13 @@ def fold_round(device, f, w, r, **strides) -> list:
     """The operation with its shares added up: how many there are is the device's business."""
     f, w, shares = operation("sumcheck_fold_round")(device, f, w, r, **strides)
     return [f, w, operation("ext_sum")(device, shares.reshape((1, shares.shape[0], 2, 4)))]
+
+
+def add_scaled(device, w, coefficients, *tables):
+    """The operation takes its tables as one list; with one table w is left out."""
+    rows = tuple(tuple((None, 0, 2, 1)[(number + c) % 4] for c in range(3)) for number in range(len(tables)))
+    w = None if len(tables) == 1 else w
+    return operation("add_scaled")(device, w, coefficients, list(tables), places=rows)
 
 
 def challenge_shares(device, state, shares, before, *after, num_samples: int):

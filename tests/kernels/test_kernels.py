@@ -88,8 +88,6 @@ def table_sizes(rng) -> list[Case]:
             indices = rng.integers(0, 1 << 7, queries, dtype=np.uint32)
             cases.append(Case(f"weights 2^{variables}, {queries} queries", call, (w, ood, words(rng, 4), indices)))
     for groups, count in ((1, 1), (3, 7), (2, 257)):
-        arrays = (words(rng, groups, count, 4), words(rng, groups, 4), words(rng, count, 4))
-        cases.append(Case(f"add_scaled {groups}x{count}", operation("add_scaled"), arrays))
         cases.append(
             Case(f"eq_outer {groups}x{count}", operation("eq_outer"), (words(rng, groups, 4), words(rng, count, 4)))
         )

@@ -1,5 +1,7 @@
 """The NumPy twins of the transcript and of the multilinear operations against the crates' numbers and the oracle."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -250,8 +252,12 @@ def test_query_weights(num_ood, indices, n):
 def test_add_scaled_and_gather():
     w, coefficients, table = exts(15, 2 * 3), exts(16, 2), exts(17, 3)
     expected = lists(oracle.add(w[k], oracle.mul(coefficients[k // 3], table[k % 3])) for k in range(6))
-    result = op("add_scaled")(words(w).reshape(2, 3, 4), words(coefficients), words(table))
+    call = partial(op("add_scaled"), words(w).reshape(2, 3, 4), words(coefficients))
+    result = call([words(table)], places=((0, 1),))
     assert ints(result.reshape(6, 4)) == expected and result.shape == (2, 3, 4)
+    # Table by table, and a place of None leaves its column alone.
+    apart = call([words(table), words(table)], places=((None, 1), (0, None)))
+    assert apart.tolist() == result.tolist()
     x = np.arange(12, dtype=np.uint32).reshape(4, 3)
     assert op("gather_rows")(x, np.array([3, 0, 3], np.uint32)).tolist() == [[9, 10, 11], [0, 1, 2], [9, 10, 11]]
     assert op("gather_rows")(x, np.zeros(0, np.uint32)).shape == (0, 3)
@@ -285,7 +291,7 @@ def zeros(*shape: int) -> np.ndarray:
         ("dot", [zeros(4, 4), zeros(1, 4)], {}, "b must be of the shape of a"),
         ("query_weights", [zeros(4, 4), zeros(0, 4, 4), zeros(4), [4]], {"log_domain": 2}, "indices must be below 2.2"),
         ("query_weights", [zeros(4, 4), zeros(1, 2, 4), zeros(4), []], {"log_domain": 2}, "ood_tables must be"),
-        ("add_scaled", [zeros(2, 3, 4), zeros(2, 4), zeros(1, 4)], {}, "w must be of shape"),
+        ("add_scaled", [zeros(2, 3, 4), zeros(2, 4), [zeros(1, 4)]], {"places": ((0, 1),)}, "w must be of shape"),
         ("gather_rows", [zeros(4, 3), [4]], {}, "indices must be below 4, got 4"),
     ],
 )

@@ -31,6 +31,7 @@ _STAGES = {
     "powers": "evaluation",
     "query": "evaluation",
     "add_scaled": "evaluation",
+    "claim": "evaluation",
     "ext_arithmetic": "evaluation",
     "grind": "grind",
     "challenge": "transcript",

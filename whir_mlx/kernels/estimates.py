@@ -93,8 +93,9 @@ def _hash_rows(size, values, expected) -> float:
 
 
 _CYCLES = {
-    "add_scaled": lambda size, values, expected: _EXT_PRODUCT,
+    "add_scaled": lambda size, values, expected: size[2] * _EXT_PRODUCT,
     "challenge": _challenge,
+    "claim_weights": lambda size, values, expected: 2 * max(size[2:]).bit_length() * _EXT_PRODUCT,
     "compress": lambda size, values, expected: _PERMUTATION[values["WIDTH"]],
     "dot": lambda size, values, expected: size[1] * _EXT_PRODUCT,
     "eq_outer": lambda size, values, expected: _EXT_PRODUCT,

@@ -16,6 +16,7 @@ _ALWAYS = (
     "sumcheck_fold",
     "sumcheck_fold_round",
     "ext_sum",
+    "claim_weights",
     "eq_outer",
     "powers",
     "add_scaled",

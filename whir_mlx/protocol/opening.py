@@ -12,15 +12,14 @@ from functools import lru_cache
 import numpy as np
 
 from whir_mlx.kernels.add_scaled import add_scaled
+from whir_mlx.kernels.claim_weights import claim_weights
 from whir_mlx.kernels.concatenate import concatenate, stack
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.dot import dot_shares
-from whir_mlx.kernels.eq_outer import eq_outer
 from whir_mlx.kernels.eq_table import eq_table
 from whir_mlx.kernels.ext_arithmetic import ext_add
 from whir_mlx.kernels.fold_axis import fold_axis
 from whir_mlx.kernels.gather_rows import gather_rows
-from whir_mlx.kernels.powers import powers
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.opening_terms import Term, evaluation_term, partial_sums, successor_terms
 from whir_mlx.protocol.parameters import WhirConfig
@@ -128,23 +127,23 @@ def start_sumcheck(
     alpha = transcript.sample_ext()
     exponents = np.arange(total, dtype=np.uint32)
     exponents[[claim.flat_index for claim in ordered]] = np.arange(len(ordered), dtype=np.uint32)
-    # Row e of `combination` is the coefficient of claim e in transcript order.
-    combination = powers(device, alpha, count=max(1, total))
-    sums, inners = [], []
-    for side in opening.sides:
+    sums, inners, claimed = [], [], []
+    for number, side in enumerate(opening.sides):
         count = len(side.columns)
-        which = device.asarray(exponents[side.first_claim : side.first_claim + count])
-        coefficients = gather_rows(device, combination, which)
-        inners.append(eq_outer(device, coefficients, side.term.inner))
+        inners.append(side.term.inner)
         sums.append(side.sums.reshape((count << k, 4)))
+        claimed += [(number, int(e)) for e in exponents[side.first_claim : side.first_claim + count]]
     if not sums:  # no claim at all: the weights are 0
         zeros = device.asarray(np.zeros((1 << k, 4), np.uint32))
-        sums, inners = [zeros], [zeros]
+        sums, inners, claimed = [zeros], [zeros], [(0, 0)]
+    joined = concatenate(device, inners + sums)
+    split = len(inners) << k
+    weights = claim_weights(device, alpha, joined[:split].reshape((len(inners), 1 << k, 4)), claims=tuple(claimed))
     _, coefficients, run = run_sumcheck(
         device,
         transcript,
-        concatenate(device, sums),
-        concatenate(device, inners),
+        joined[split:],
+        weights.reshape((len(claimed) << k, 4)),
         rounds=k,
         pow_bits=config.starting_folding_pow_bits,
         order=order,
@@ -159,41 +158,31 @@ def start_sumcheck(
 def _folded_weights(device: Device, layout: Layout, opening: Opening, coefficients):
     """Weights of the folded polynomial: per column its terms' outer tables, put where the column lies, plus the
     out-of-domain terms over everything. coefficients: (T, 4), the folded inner of every term."""
-    regions = {}
-    whole = []
+    single = len(layout.tables) == 1 and layout.tables[0].columns == 1  # a table that lies over everything
+    parts: dict[int | None, tuple[list, list]] = {}  # by table, None over everything: outer tables, and their places
     start = 0
     for side in opening.sides:
-        count = len(side.columns)
-        mine = coefficients[start : start + count]
-        start += count
-        if side.table is None:
-            whole.append((mine, side.term.outer))
-            continue
-        shape = layout.tables[side.table]
-        if side.columns != tuple(range(shape.columns)):
-            # Columns that are not opened here take row `count` of the padded coefficients, which is 0.
-            spread = np.full(shape.columns, count, np.uint32)
-            spread[list(side.columns)] = np.arange(count, dtype=np.uint32)
-            padded = concatenate(device, [mine, device.asarray(np.zeros((1, 4), np.uint32))])
-            mine = gather_rows(device, padded, device.asarray(spread))
-        rows = side.term.outer.shape[0]
-        region = regions.get(side.table)
-        if region is None:
-            region = device.asarray(np.zeros((shape.columns, rows, 4), np.uint32))
-        regions[side.table] = add_scaled(device, region, mine, side.term.outer)
-    weights = _stack_regions(device, layout, regions)
-    for mine, outer in whole:
-        weights = add_scaled(device, weights.reshape((1, *outer.shape)), mine, outer).reshape(outer.shape)
-    return weights
+        place = dict(zip(side.columns, range(start, start + len(side.columns))))
+        start += len(side.columns)
+        columns = 1 if side.table is None else layout.tables[side.table].columns
+        outers, places = parts.setdefault(None if single else side.table, ([], []))
+        outers.append(side.term.outer)
+        places.append(tuple(map(place.get, range(columns))))
+    cells = 1 << (layout.num_variables - layout.folding_factor)
+    whole = parts.pop(None, None)
+    regions = {
+        table: add_scaled(device, None, coefficients, outers, places=tuple(places))
+        for table, (outers, places) in parts.items()
+    }
+    weights = _stack_regions(device, layout, regions) if regions else None
+    if whole is not None:
+        base = None if weights is None else weights.reshape((1, cells, 4))
+        weights = add_scaled(device, base, coefficients, whole[0], places=tuple(whole[1])).reshape((cells, 4))
+    return device.asarray(np.zeros((cells, 4), np.uint32)) if weights is None else weights
 
 
 def _stack_regions(device: Device, layout: Layout, regions: dict):
     """The regions (columns, 2^(a-k), 4) by table as one (2^(n-k), 4) array in the layout's order; zeros elsewhere."""
-    cells = 1 << (layout.num_variables - layout.folding_factor)
-    if not regions:
-        return device.asarray(np.zeros((cells, 4), np.uint32))
-    if len(layout.tables) == 1 and layout.tables[0].columns == 1:
-        return regions[0].reshape((cells, 4))
     parts = [device.asarray(np.zeros((1, 4), np.uint32))]
     parts += [region.reshape((region.shape[0] * region.shape[1], 4)) for _, region in sorted(regions.items())]
     return gather_rows(device, concatenate(device, parts), _region_indices(device, layout, tuple(sorted(regions))))

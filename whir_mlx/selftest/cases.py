@@ -58,6 +58,12 @@ def _paths(device, indices, *layers, arity):
     return _operation("gather_paths")(device, list(layers), indices, arity=arity)
 
 
+def _add_scaled(device, w, coefficients, table):
+    """Nine tables take two launches."""
+    tables, places = [table, *w] * 3, ((0, None, 1), (2, 1, None), (1, 1, 1), (0, 2, 0)) * 3
+    return _operation("add_scaled")(device, w, coefficients, tables[:9], places=places[:9])
+
+
 def _pack(device, *arrays):
     return _operation("pack")(device, list(arrays), [number % 3 != 2 for number in range(len(arrays))])
 
@@ -127,7 +133,9 @@ def _tables() -> Iterator[Case]:
     yield Case("ext_sum: few", _ext_sum, (_words(18, 2, 3, 300, 4),))
     yield Case("eq_table", _operation("eq_table"), (_words(19, 9, 4),))
     yield Case("eq_outer", _operation("eq_outer"), (_words(20, 5, 4), f))
-    yield Case("add_scaled", _operation("add_scaled"), (_words(21, 3, 300, 4), _words(22, 3, 4), _words(23, 300, 4)))
+    yield Case("add_scaled", _add_scaled, (_words(21, 3, 300, 4), _words(22, 3, 4), _words(23, 300, 4)))
+    call = partial(_operation("claim_weights"), claims=((1, 0), (0, 1), (1, 6)))
+    yield Case("claim_weights", call, (small, _words(29, 2, 300, 4)))
     yield Case("powers", partial(_operation("powers"), count=300), (small,))
     yield Case("eq_table: challenge", partial(_operation("eq_tables", "eq_table"), lengths=(9, 4)), (small,))
     for stride in (0, 12):
