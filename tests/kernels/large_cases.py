@@ -224,7 +224,6 @@ def large_cases() -> list[LargeCase]:
             partial(operation("claim_weights"), claims=((2, 0), (0, 5), (1, 1))),
             (small, StandIn((3, 178_956_970, 4))),
         ),
-        LargeCase("powers", partial(operation("powers"), count=QUADS), (small,)),
         LargeCase("ext_sum", operation("ext_sum"), (StandIn((3, 7, 25_565_281, 4)),)),
         LargeCase("ext_sum of many", operation("ext_sum"), (StandIn((5, 37, 2_902_000, 4)),)),
         LargeCase("dot", operation("dot"), (quads, quads)),

@@ -116,7 +116,6 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
             found.append(Case(f"add_scaled {count} to 3x2^{log}", add_scaled, arrays))
         call = partial(operation("claim_weights"), claims=((1, 0), (0, 1), (1, n + 1)))
         found.append(Case(f"claim_weights of 2x2^{log}", call, (words(rng, 4), words(rng, 2, n, 4))))
-        found.append(Case(f"powers {n + 1}", partial(operation("powers"), count=n + 1), (words(rng, 4),)))
         # Two tables of one challenge, the first of more, and of fewer coordinates than a GPU's thread takes.
         for first in {log - 1, min(log, 2)}:
             call = partial(operation("eq_tables", "eq_table"), lengths=(first, log - first))

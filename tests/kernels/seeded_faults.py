@@ -107,7 +107,14 @@ FAULTS: dict[str, Fault] = {
         "check", "gather_rows", "int(indices[q]) *", "(int(indices[q]) + 300) *", r"reads x\[\d+\], which has 4800"
     ),
     "last block read whole": Fault("check", "hash_rows", "if (block + k < length) s[k]", "s[k]", r"reads rows\[\d+\]"),
-    "shift by 32": Fault("check", "powers", "exponent >> bit", "exponent >> (bit + 32)", "shifts a 32-bit word by 32"),
+    "shift by 32": Fault(
+        "check",
+        "query_tables",
+        "exponent >> bit",
+        "exponent >> (bit + 32)",
+        "shifts a 32-bit word by 32",
+        "query_weights",
+    ),
     "shift out of a mask": Fault(
         "check", "challenge", "(1u << int(size[5]))", "(uint(1) << (int(size[5]) + 19))", "shifts a 32-bit word by 32"
     ),
@@ -234,7 +241,7 @@ FAULTS: dict[str, Fault] = {
         "in (function|kernel)|address space|outermost",
     ),
     "a variable of program scope": Fault(
-        "spaces", "powers", HELPER, "\nthread uint counter = 0;\n[[kernel]] void", "program scope|address space"
+        "spaces", "ext_sum", HELPER, "\nthread uint counter = 0;\n[[kernel]] void", "program scope|address space"
     ),
     "a word of the language": Fault(
         "spaces",
@@ -259,7 +266,7 @@ FAULTS: dict[str, Fault] = {
     "a word that is not set": Fault("c++17", "gather_rows", "int width = int(size[0]);", "int width;", "uninitialized"),
     "the preamble's name": Fault(
         "spaces",
-        "powers",
+        "ext_sum",
         HELPER,
         "\n#define N 3\nMETAL_FUNC uint ceildiv(uint a) { return a; }\nstruct Limits { uint x; };\n[[kernel]] void",
         "redefinition|Limits",
@@ -267,7 +274,7 @@ FAULTS: dict[str, Fault] = {
     # What compiles, and is not allowed.
     "recursion": Fault(
         "rules",
-        "powers",
+        "ext_sum",
         HELPER,
         "\nMETAL_FUNC uint down(uint a);\nMETAL_FUNC uint twice(uint a) { return down(a); }\n"
         "METAL_FUNC uint down(uint a) { return a == uint(0) ? a : twice(a - 1); }\n[[kernel]] void",
@@ -275,96 +282,96 @@ FAULTS: dict[str, Fault] = {
     ),
     "a lambda": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "auto twice = [](uint a) { return a + a; }; Quad power = ext_one(); power.x = twice(power.x);",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "auto twice = [](uint a) { return a + a; }; Quad sum = ext_zero(); sum.x = twice(sum.x);",
         "LambdaExpr",
     ),
     "goto": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "again: Quad power = ext_one(); if (power.x > uint(5)) goto again;",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "again: Quad sum = ext_zero(); if (sum.x > uint(5)) goto again;",
         "LabelStmt|GotoStmt",
     ),
     "a loop that may not end": Fault(
         "rules",
-        "powers",
-        "for (int bit = 0; bit < int(size[1]); bit++)",
-        "for (int bit = 0; bit < int(size[1]); exponent++)",
+        "ext_sum",
+        "for (int c = 0; c < count; c++)",
+        "for (int c = 0; c < count; columns++)",
         "does not count",
     ),
     "a while loop": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "Quad power = ext_one(); while (power.x > uint(1)) power.x = power.x / 2;",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "Quad sum = ext_zero(); while (sum.x > uint(1)) sum.x = sum.x / 2;",
         "WhileStmt",
     ),
     "a float": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "Quad power = ext_one(); power.x = uint(0.5f * 2);",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "Quad sum = ext_zero(); sum.x = uint(0.5f * 2);",
         "FloatingLiteral|floating type",
     ),
     "a struct in device memory": Fault(
         "rules",
-        "powers",
-        "store_quad(out, i, power);",
-        "((device Quad*)out)[int(i)].x = power.x;",
+        "ext_sum",
+        "store_quad(out, b + group * columns, sum);",
+        "((device Quad*)out)[int(b)].x = sum.x;",
         "keeps Quad in memory",
     ),
     "64-bit words in device memory": Fault(
         "rules",
-        "powers",
-        "store_quad(out, i, power);",
-        "((device ulong*)out)[int(i)] = ulong(power.x);",
+        "ext_sum",
+        "store_quad(out, b + group * columns, sum);",
+        "((device ulong*)out)[int(b)] = ulong(sum.x);",
         "keeps (unsigned long|ulong) in memory|keeps unsigned in memory",
     ),
     "a pointer without a space": Fault(
         "rules",
-        "powers",
+        "ext_sum",
         HELPER,
         "\nMETAL_FUNC uint first(uint* words) { return words[0]; }\n[[kernel]] void",
         "points to no address space",
     ),
     "a virtual function": Fault(
         "rules",
-        "powers",
+        "ext_sum",
         HELPER,
         "\nstruct Base { virtual uint get() const { return 1; } };\n[[kernel]] void",
         "virtual",
     ),
     "a derived class": Fault(
         "rules",
-        "powers",
+        "ext_sum",
         HELPER,
         "\nstruct Base { uint a; };\nstruct Derived : Base { uint b; };\n[[kernel]] void",
         "virtual or derived",
     ),
     "a static local": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "static constant uint three = 3; Quad power = ext_one(); power.x = three;",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "static constant uint three = 3; Quad sum = ext_zero(); sum.x = three;",
         "is static",
     ),
     "Metal's own name": Fault(
-        "rules", "powers", HELPER, "\nMETAL_FUNC uint clamp(uint a) { return a; }\n[[kernel]] void", "the name clamp"
+        "rules", "ext_sum", HELPER, "\nMETAL_FUNC uint clamp(uint a) { return a; }\n[[kernel]] void", "the name clamp"
     ),
     "a function pointer": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "uint (*add)(uint, uint) = &field_add; Quad power = ext_one(); power.x = add(power.x, power.y);",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "uint (*add)(uint, uint) = &field_add; Quad sum = ext_zero(); sum.x = add(sum.x, sum.y);",
         "pointer.* to a? ?function|pointers to functions",
     ),
     "a switch": Fault(
         "rules",
-        "powers",
-        "Quad power = ext_one();",
-        "Quad power = ext_one(); switch (int(i)) { case 1: power.x = uint(1); }",
+        "ext_sum",
+        "Quad sum = ext_zero();",
+        "Quad sum = ext_zero(); switch (int(b)) { case 1: sum.x = uint(1); }",
         "SwitchStmt",
     ),
     # Apple's limits.

@@ -76,7 +76,6 @@ def table_sizes(rng) -> list[Case]:
     """On the CPU up to 6 coordinates are one table, 7 and 13 the product of two and three; queries by fours: 0 to 9."""
     cases = table_cases(rng, (1, 2, 3, 6, 7, 8))
     cases += [Case(f"eq_table {n}", operation("eq_table"), (words(rng, n, 4),)) for n in (0, 1, 5, 6, 7, 12, 13)]
-    cases += [Case(f"powers {n}", partial(operation("powers"), count=n), (words(rng, 4),)) for n in COUNTS]
     for lengths in ((1,), (0, 2), (2, 0), (4, 12), (13, 7), (3, 3, 3)):
         call = partial(operation("eq_tables", "eq_table"), lengths=lengths)
         cases.append(Case(f"eq_tables {lengths}", call, (words(rng, 4),)))

@@ -171,12 +171,6 @@ def test_known_point_and_evaluation():
     assert ints(op("dot")(table, evals)) == [20, 0, 0, 0]
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 8])
-def test_powers(count):
-    x = exts(4, 1)[0]
-    assert ints(op("powers")(words(x), count=count)) == lists(oracle.powers(x, count))
-
-
 def test_dot():
     # 2^14 + 3 products: one block of `dot_rows` and a rest.
     for count in (1, 7, 2**14 + 3):

@@ -28,7 +28,6 @@ _STAGES = {
     "fold": "evaluation",
     "dot": "evaluation",
     "eq_": "evaluation",
-    "powers": "evaluation",
     "query": "evaluation",
     "add_scaled": "evaluation",
     "claim": "evaluation",

@@ -1,6 +1,6 @@
-// out[a B + b] = w[a B + b] + sum_{j < J} gammas[1 + j] * ood[j, a B + b] + sum_{q < Q} high[a, q] * low[q, b]:
+// out[a B + b] = w[a B + b] + sum_{j < J} gamma^(1 + j) * ood[j, a B + b] + sum_{q < Q} high[a, q] * low[q, b]:
 // the weights of a round's out-of-domain and STIR query claims, the powers of the query points split in two factors.
-// size: [B, J, Q, A]. w, out: (A B, 4); ood: (J, A B, 4); gammas: (1 + J + Q, 4); high: (A, Q, 4); low: (Q, B) base.
+// size: [B, J, Q, A]. w, out: (A B, 4); ood: (J, A B, 4); gamma: (4,); high: (A, Q, 4); low: (Q, B) base.
 // Montgomery words. Grid: (B, A) threads.
 #include "field.h"
 #include "ext.h"
@@ -9,7 +9,7 @@ kernel void query_weights(
     const constant uint* size [[buffer(0)]],
     const device uint* w [[buffer(1)]],
     const device uint* ood [[buffer(2)]],
-    const device uint* gammas [[buffer(3)]],
+    const device uint* gamma [[buffer(3)]],
     const device uint* high [[buffer(4)]],
     const device uint* low [[buffer(5)]],
     device uint* out [[buffer(6)]],
@@ -19,12 +19,11 @@ kernel void query_weights(
   int columns = int(size[0]), samples = int(size[1]), queries = int(size[2]);
   int a = int(thread_position_in_grid.y);
   auto at = b + a * columns;
-  Quad sum = load_quad(w, at);
+  Quad sum = ext_zero(), factor = load_quad(gamma, 0);
   int total = columns * int(size[3]);
   ROLLED_LOOP
-  for (int j = 0; j < samples; j++) {
-    sum = ext_add(sum, ext_mul(load_quad(ood, at + j * total), load_quad(gammas, 1 + j)));
-  }
+  for (int j = samples - 1; j >= 0; j--) sum = ext_mul(ext_add(sum, load_quad(ood, at + j * total)), factor);
+  sum = ext_add(sum, load_quad(w, at));
   // Four products a reduction.
   int q = 0;
   ROLLED_LOOP

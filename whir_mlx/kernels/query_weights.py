@@ -1,11 +1,10 @@
-"""Weights of a round's claims: out-of-domain answers and STIR queries (`query_low`, `query_high`, `query_weights`)."""
+"""Weights of a round's claims: out-of-domain answers and STIR queries (`query_tables`, `query_weights`)."""
 
 from __future__ import annotations
 
 from .device import Device
 from .ntt import twiddles
 from .operation import check_shape, log2_exact, operation
-from .powers import powers
 
 
 @operation
@@ -22,33 +21,23 @@ def query_weights(device: Device, w, ood_tables, gamma, indices, *, log_domain: 
     samples, queries = ood_tables.shape[0], indices.shape[0]
     if samples + queries == 0:
         return w
-    gammas = powers(device, gamma, count=1 + samples + queries)
     # The split balances the two tables of powers against each other.
     columns, rows = 1 << (variables - variables // 2), 1 << variables // 2
+    low = high = gamma  # not read where there is no query
     if queries:
-        table = twiddles(device, log_domain)
-        (low,) = device.launch(
-            "query_low",
-            (columns, log_domain),
-            [indices, table],
-            [(queries, columns)],
-            grid=(columns, queries, 1),
-            cost=3.0 * queries * columns,
+        each = min(rows, device.tuning.fold_least_rows)
+        low, high = device.launch(
+            "query_tables",
+            (queries, columns, rows, log_domain, 1 + samples, each, (samples + queries).bit_length()),
+            [indices, twiddles(device, log_domain), gamma],
+            [(queries, columns), (rows, queries, 4)],
+            grid=(max(columns, queries), queries + rows // each, 1),
+            cost=10.0 * queries * (columns + rows),
         )
-        (high,) = device.launch(
-            "query_high",
-            (queries, columns, log_domain, 1 + samples),
-            [indices, table, gammas],
-            [(rows, queries, 4)],
-            grid=(queries, rows, 1),
-            cost=6.0 * queries * rows,
-        )
-    else:
-        low, high = gammas, gammas  # not read
     return device.launch(
         "query_weights",
         (columns, samples, queries, rows),
-        [w, ood_tables if samples else w, gammas, high, low],
+        [w, ood_tables if samples else w, gamma, high, low],
         [w.shape],
         grid=(columns, rows, 1),
         cost=(12.0 * samples + 2.0 * queries) * (1 << variables),

@@ -22,8 +22,9 @@ class Tuning:
     group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
-    are for each of fold_threads. eq_log_each: log2 of the entries of an eq table that a thread makes. direct_variables:
-    a table of more variables is the outer product of several. search_threads: of a grind, at least and at most (0: the
+    are for each of fold_threads; the fewest of them is also what a thread makes of a table of query powers.
+    eq_log_each: log2 of the entries of an eq table that a thread makes. direct_variables: a table of more variables is
+    the outer product of several. search_threads: of a grind, at least and at most (0: the
     pool's); half the expected candidates in between. search_reach: candidates of a search that cannot be asked
     whether it found something, as a multiple of the expected number (0: all). window_permutations: permutations of
     width 16 in one dispatch (0: no limit). fused_leaf_rows: rows from which a thread hashes four of them and their

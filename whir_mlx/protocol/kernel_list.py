@@ -18,11 +18,10 @@ _ALWAYS = (
     "ext_sum",
     "claim_weights",
     "eq_outer",
-    "powers",
     "add_scaled",
     "pack",
 )
-_QUERIES = ("query_low", "query_high", "query_weights", "gather_rows", "gather_paths")
+_QUERIES = ("query_tables", "query_weights", "gather_rows", "gather_paths")
 
 
 @lru_cache(maxsize=64)

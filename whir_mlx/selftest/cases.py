@@ -136,7 +136,6 @@ def _tables() -> Iterator[Case]:
     yield Case("add_scaled", _add_scaled, (_words(21, 3, 300, 4), _words(22, 3, 4), _words(23, 300, 4)))
     call = partial(_operation("claim_weights"), claims=((1, 0), (0, 1), (1, 6)))
     yield Case("claim_weights", call, (small, _words(29, 2, 300, 4)))
-    yield Case("powers", partial(_operation("powers"), count=300), (small,))
     yield Case("eq_table: challenge", partial(_operation("eq_tables", "eq_table"), lengths=(9, 4)), (small,))
     for stride in (0, 12):
         call = partial(_operation("sumcheck_round"), log_stride=stride)
