@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 
-from tests.kernels.operation_cases import challenge_shares, gather_paths, operation
+from tests.kernels.operation_cases import challenge_shares, gather_opening, operation
 from whir_mlx.field.constants import P
 from whir_mlx.kernels.targets.cpu_sparse import SparseDevice, StandIn
 
@@ -206,9 +206,13 @@ def large_cases() -> list[LargeCase]:
             _gathered,
         ),
         LargeCase(
-            "gather_paths",
-            partial(gather_paths, arity=2),
-            (np.array([2**27 - 1, 0, 2**26], np.uint32), *(StandIn((2**27 >> k, 8)) for k in range(27))),
+            "gather_opening",
+            partial(gather_opening, arity=2),
+            (
+                np.array([2**27 - 1, 0, 2**26], np.uint32),
+                StandIn((2**27, 15)),
+                *(StandIn((2**27 >> k, 8)) for k in range(27)),
+            ),
         ),
         LargeCase("pack", _pack, (StandIn((2**30 + 7,)), StandIn((2**29 + 1,)), StandIn((2**29 - 9,)))),
         LargeCase("eq_table", operation("eq_table"), (StandIn((28, 4)),)),

@@ -194,8 +194,10 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
     for arity, lengths in ((2, (32, 16, 8, 4, 2)), (4, (64, 16, 4))):
         layers = [words(rng, length, 8) for length in lengths]
         indices = np.append(rng.integers(0, lengths[0], 9, dtype=np.uint32), np.uint32(lengths[0] - 1))
-        call = partial(gather_paths, arity=arity)
-        found.append(Case(f"gather_paths arity {arity}", call, (indices, *layers)))
+        for width in (1, 8, 19):
+            call, rows = partial(gather_opening, arity=arity), words(rng, lengths[0], width)
+            found.append(Case(f"gather_opening of {width} words, arity {arity}", call, (indices, rows, *layers)))
+        found.append(Case(f"gather_opening without layers, arity {arity}", call, (indices, rows)))
     # One launch, and two with a third over their results; an array without words, plain words, and arrays of Metal's
     # constant space.
     for count in (1, 26, 27, 60):
@@ -227,9 +229,9 @@ def challenge_shares(device, state, shares, before, *after, num_samples: int):
     )
 
 
-def gather_paths(device, indices, *layers, arity: int):
+def gather_opening(device, indices, rows, *layers, arity: int):
     """The operation takes its layers as one list."""
-    return operation("gather_paths")(device, list(layers), indices, arity=arity)
+    return operation("gather_opening")(device, rows, list(layers), indices, arity=arity)
 
 
 def packed(device, *arrays):

@@ -107,7 +107,7 @@ _CYCLES = {
     "ext_sum_group": lambda size, values, expected: 0.0,
     "field_arithmetic": lambda size, values, expected: (0, 0, _PRODUCT, _INVERSE)[values["OPERATION"]],
     "fold_axis": _fold_axis,
-    "gather_paths": lambda size, values, expected: 0.0,
+    "gather_opening": lambda size, values, expected: 0.0,
     "gather_rows": lambda size, values, expected: 0.0,
     "grind": _grind,
     "hash_leaves": lambda size, values, expected: (4 * -(-size[1] // 8) + 3) * _PERMUTATION[16],

@@ -21,7 +21,7 @@ _ALWAYS = (
     "add_scaled",
     "pack",
 )
-_QUERIES = ("query_tables", "query_weights", "gather_rows", "gather_paths")
+_QUERIES = ("query_tables", "query_weights", "gather_opening")
 
 
 @lru_cache(maxsize=64)

@@ -16,8 +16,7 @@ import numpy as np
 from whir_mlx.kernels.compress import compress
 from whir_mlx.kernels.concatenate import concatenate
 from whir_mlx.kernels.device import Device
-from whir_mlx.kernels.gather_paths import gather_paths
-from whir_mlx.kernels.gather_rows import gather_rows
+from whir_mlx.kernels.gather_opening import gather_opening
 from whir_mlx.kernels.hash_leaves import hash_leaves
 from whir_mlx.kernels.hash_rows import hash_rows
 from whir_mlx.kernels.tree_layers import LOG_BLOCK, tree_layers
@@ -94,5 +93,4 @@ def _pad(device: Device, nodes, length: int):
 
 def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
     """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling digests on their paths."""
-    paths = gather_paths(device, list(tree.layers[:-1]), indices, arity=tree.config.arity)
-    return OpenedRows(gather_rows(device, tree.rows, indices), paths)
+    return OpenedRows(*gather_opening(device, tree.rows, list(tree.layers[:-1]), indices, arity=tree.config.arity))

@@ -54,8 +54,8 @@ def _challenge(device, state, *segments, **keywords):
     return _operation("challenge")(device, state, list(segments), **keywords)
 
 
-def _paths(device, indices, *layers, arity):
-    return _operation("gather_paths")(device, list(layers), indices, arity=arity)
+def _opening(device, indices, rows, *layers, arity):
+    return _operation("gather_opening")(device, rows, list(layers), indices, arity=arity)
 
 
 def _add_scaled(device, w, coefficients, table):
@@ -177,8 +177,7 @@ def _transcripts() -> Iterator[Case]:
     yield Case("gather_rows", _operation("gather_rows"), (rows, indices))
     for arity in (2, 4):
         layers = tuple(_words(37 + i, 256 // arity**i, 8) for i in range(4))
-        yield Case(
-            f"gather_paths: arity {arity}", partial(_paths, arity=arity), (splitmix(41, 9) % np.uint32(256), *layers)
-        )
+        arrays = (splitmix(41, 9) % np.uint32(256), _words(43, 256, 13), *layers)
+        yield Case(f"gather_opening: arity {arity}", partial(_opening, arity=arity), arrays)
     # Two launches, and a third over their results.
     yield Case("pack", _pack, tuple(_words(42 + k, 1 + k * k % 67) for k in range(30)))
