@@ -78,8 +78,9 @@ def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
         for arity in (2, 4):
             call = partial(operation("compress"), arity=arity)
             found.append(Case(f"compress {n} arity {arity}", call, (words(rng, n * arity, 8),)))
-    # One row, a group of fewer than 16 rows, a whole one, several; leaves of part of a block, one, eight and more.
-    for n, levels in ((1, 0), (2, 1), (8, 2), (16, 4), (48, 3), (160, 4)):
+    # One row, a group of fewer than 16 rows, a whole one, several, groups of 64, which a device takes at once or in
+    # turns; leaves of part of a block, one, eight and more.
+    for n, levels in ((1, 0), (2, 1), (8, 2), (16, 4), (48, 3), (160, 4), (128, 6)):
         for width in (1, 8, 67):
             call = partial(operation("tree_layers"), levels=levels, sponge=True)
             found.append(Case(f"tree_layers {n}x{width}, {levels} above", call, (words(rng, n, width),)))

@@ -10,6 +10,7 @@ from tests.kernels.cuda_emulator import EmulatedCuda
 from tests.proving import commit
 from whir_mlx.kernels.device import NAMES
 from whir_mlx.kernels.targets.compiler import find_compiler
+from whir_mlx.kernels.tree_layers import MOST_LEVELS
 from whir_mlx.kernels.tuning import TUNING, apple_family, check_tuning, tuning_for
 from whir_mlx.protocol.prover import open_proof
 
@@ -53,6 +54,7 @@ def test_entries_keep_the_hardwares_limits(key):
     assert 4 * entry.tile_words <= 32768 and across * along <= entry.group_threads <= 1024
     powers = (entry.tile_words, entry.tile_lanes, entry.sum_threads, entry.group_threads, entry.fold_rows)
     assert all(x > 0 and x & (x - 1) == 0 for x in powers)
+    assert entry.tree_threads in (256, 512, 1024) and entry.tree_levels <= MOST_LEVELS
     # At least one level a pass, and a group's lanes within a tile's.
     assert across <= entry.tile_lanes < entry.tile_words
     if key[0] == "metal":

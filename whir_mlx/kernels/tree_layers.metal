@@ -2,13 +2,13 @@
 //   digests[i] = sponge(rows[i]) of rate 8 where `sponge` is 1, else compress(rows[i]), rows of two digests;
 //   then layer l + 1 from layer l, parents[i] = compress(nodes[2i], nodes[2i+1]), `levels` times.
 // A group takes 2^log_block neighbouring rows all the way up and hands digests on in threadgroup memory.
-// size: [N, w, log_block, levels, sponge], N a multiple of 2^log_block, levels <= log_block <= 4. tables: (398,). rows: (N, w).
+// size: [N, w, log_block, levels, sponge], N a multiple of 2^log_block, levels <= log_block <= 6. tables: (398,). rows: (N, w).
 // out: the layers, lowest first, concatenated, (N + N/2 + ... + N/2^levels, 8). Montgomery words.
 // Grid: N / 2^log_block groups; whole SIMD groups of 16 or 32 threads.
 #include "cooperative.h"
 
-// Words that the digests of 16 rows take.
-#define TREE_LAYER_WORDS 128
+// Words that the digests of 64 rows take.
+#define TREE_LAYER_WORDS 512
 
 kernel void tree_layers(
     const constant uint* size [[buffer(0)]],

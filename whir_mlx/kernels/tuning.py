@@ -29,7 +29,7 @@ class Tuning:
     whether it found something, as a multiple of the expected number (0: all). window_permutations: permutations of
     width 16 in one dispatch (0: no limit). fused_leaf_rows: rows from which a thread hashes four of them and their
     parents. cooperative_rows: up to so many rows, or nodes of a layer, sixteen lanes make a permutation together (0:
-    never).
+    never), in groups of tree_threads at most that go on for tree_levels layers.
     wake_nanoseconds: work from which waking a pool of host threads pays.
     """
 
@@ -53,6 +53,8 @@ class Tuning:
     window_permutations: int = 0
     fused_leaf_rows: int = 4
     cooperative_rows: int = 0
+    tree_threads: int = 256
+    tree_levels: int = 4
     wake_nanoseconds: float = 0.0
 
 
@@ -111,6 +113,9 @@ _CUDA = replace(
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
     cooperative_rows=1 << 13,
+    # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
+    tree_threads=1024,
+    tree_levels=6,
     # The step in which a witness turns up is lost to the threads behind it. 2^14 threads, one a lane, take 10 us a
     # step, 2^17 take 50 us.
     search_threads=(1 << 14, 1 << 17),
@@ -179,6 +184,8 @@ def check_tuning(target: str) -> Tuning:
         group_threads=tuning.group_threads,
         window_permutations=tuning.window_permutations,
         cooperative_rows=tuning.cooperative_rows,
+        tree_threads=tuning.tree_threads,
+        tree_levels=tuning.tree_levels,
         eq_log_each=tuning.eq_log_each,
         direct_variables=tuning.direct_variables,
         search_threads=tuning.search_threads,

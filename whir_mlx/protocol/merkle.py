@@ -19,7 +19,7 @@ from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.gather_opening import gather_opening
 from whir_mlx.kernels.hash_leaves import hash_leaves
 from whir_mlx.kernels.hash_rows import hash_rows
-from whir_mlx.kernels.tree_layers import LOG_BLOCK, tree_layers
+from whir_mlx.kernels.tree_layers import tree_layers
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig
 
 __all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows"]
@@ -80,7 +80,8 @@ def _leaf_layers(device: Device, config: TreeConfig, rows, wanted: int) -> list:
 
 def _few(device: Device, rows, wanted: int, *, sponge: bool) -> list:
     height = rows.shape[0]
-    return tree_layers(device, rows, levels=min(LOG_BLOCK, wanted, height.bit_length() - 1), sponge=sponge)
+    most = device.tuning.tree_levels
+    return tree_layers(device, rows, levels=min(most, wanted, height.bit_length() - 1), sponge=sponge)
 
 
 def _pad(device: Device, nodes, length: int):
