@@ -43,7 +43,7 @@ def on_host(data: ProverData) -> ProverData:
     def moved(x):
         return host.asarray(device.host_view(x))
 
-    tree = MerkleTree(data.tree.config, moved(data.tree.rows), tuple(map(moved, data.tree.layers)))
+    tree = MerkleTree(data.tree.config, moved(data.tree.rows), tuple(map(moved, data.tree.stores)))
     # A copy of the state: 26 words.
     transcript = Transcript(host, state=host.asarray(device.numpy(data.transcript.fork().state())))
     tables = tuple(map(moved, data.tables))

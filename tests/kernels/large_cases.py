@@ -191,7 +191,7 @@ def large_cases() -> list[LargeCase]:
         LargeCase(
             "tree_layers of nodes",
             partial(operation("tree_layers"), levels=1, sponge=False),
-            (StandIn((2**27 - 2, 16)),),
+            (StandIn((2**28 - 4, 8)),),
         ),
         LargeCase(
             "gather_rows of many",
@@ -207,7 +207,7 @@ def large_cases() -> list[LargeCase]:
         ),
         LargeCase(
             "gather_opening",
-            partial(gather_opening, arity=2),
+            partial(gather_opening, layers=tuple((k, 0) for k in range(27)), arity=2),
             (
                 np.array([2**27 - 1, 0, 2**26], np.uint32),
                 StandIn((2**27, 15)),

@@ -84,8 +84,11 @@ def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
         for width in (1, 8, 67):
             call = partial(operation("tree_layers"), levels=levels, sponge=True)
             found.append(Case(f"tree_layers {n}x{width}, {levels} above", call, (words(rng, n, width),)))
-        call = partial(operation("tree_layers"), levels=levels, sponge=False)
-        found.append(Case(f"tree_layers {n} pairs, {levels} above", call, (words(rng, n, 16),)))
+        # Nodes from the first one on, and from the middle of an array, as a launch before this one leaves them.
+        for start in (0, 3):
+            call = partial(operation("tree_layers"), levels=levels, sponge=False, start=start)
+            label = f"tree_layers {n} pairs from {start}, {levels} above"
+            found.append(Case(label, call, (words(rng, start + 2 * n, 8),)))
     return found
 
 
@@ -172,10 +175,16 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
         found.append(
             Case(
                 f"challenge {buffered} waiting, {left} left, samples",
-                partial(challenge, num_samples=4, canonical=True),
+                partial(challenge, num_samples=4),
                 (state, words(rng, 1)),
             )
         )
+        # A witness, and what a search without one gives (0, whose complement is no word below p).
+        for name, found_word in (("a witness", ~words(rng, 1)), ("no witness", np.zeros(1, np.uint32))):
+            call = partial(operation("challenge_grind", "challenge"), num_samples=3, num_indices=5, index_bits=7)
+            label = f"challenge_grind of {name}, {buffered} waiting, {left} left"
+            found.append(Case(label, call, (state, found_word)))
+            found.append(Case(f"{label}, samples after", partial(call, num_after=4), (state, found_word)))
         for bits in grinding_bits:
             found.append(
                 Case(
@@ -193,11 +202,18 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
         x, indices = words(rng, 37, width), rng.integers(0, 37, 11, dtype=np.uint32)
         found.append(Case(f"gather_rows 37x{width}", operation("gather_rows"), (x, indices)))
     for arity, lengths in ((2, (32, 16, 8, 4, 2)), (4, (64, 16, 4))):
-        layers = [words(rng, length, 8) for length in lengths]
+        stores = [words(rng, length, 8) for length in lengths]
+        # A store a layer, and all but the lowest layer in one store.
+        apart = tuple((number, 0) for number in range(len(lengths)))
+        joined = ((0, 0), *((1, sum(lengths[1:number])) for number in range(1, len(lengths))))
         indices = np.append(rng.integers(0, lengths[0], 9, dtype=np.uint32), np.uint32(lengths[0] - 1))
         for width in (1, 8, 19):
-            call, rows = partial(gather_opening, arity=arity), words(rng, lengths[0], width)
-            found.append(Case(f"gather_opening of {width} words, arity {arity}", call, (indices, rows, *layers)))
+            rows, label = words(rng, lengths[0], width), f"gather_opening of {width} words, arity {arity}"
+            call = partial(gather_opening, layers=apart, arity=arity)
+            found.append(Case(label, call, (indices, rows, *stores)))
+            call = partial(gather_opening, layers=joined, arity=arity)
+            found.append(Case(f"{label}, joined", call, (indices, rows, stores[0], np.concatenate(stores[1:]))))
+        call = partial(gather_opening, layers=(), arity=arity)
         found.append(Case(f"gather_opening without layers, arity {arity}", call, (indices, rows)))
     # One launch, and two with a third over their results; an array without words, plain words, and arrays of Metal's
     # constant space.
@@ -230,14 +246,15 @@ def challenge_shares(device, state, shares, before, *after, num_samples: int):
     )
 
 
-def gather_opening(device, indices, rows, *layers, arity: int):
-    """The operation takes its layers as one list."""
-    return operation("gather_opening")(device, rows, list(layers), indices, arity=arity)
+def gather_opening(device, indices, rows, *stores, layers: tuple, arity: int):
+    """The operation takes its stores as one list."""
+    return operation("gather_opening")(device, rows, list(stores), indices, layers=layers, arity=arity)
 
 
 def packed(device, *arrays):
-    """The operation takes lists; every third array holds plain words."""
-    return operation("pack")(device, list(arrays), [k % 3 != 2 for k in range(len(arrays))])
+    """The operation takes lists; every third array holds plain words, and every fifth gives half of its words."""
+    counts = [x.size // 2 if k % 5 == 4 else x.size for k, x in enumerate(arrays)]
+    return operation("pack")(device, list(arrays), [k % 3 != 2 for k in range(len(arrays))], counts=counts)
 
 
 def small_cases(seed: int = 1) -> list[Case]:

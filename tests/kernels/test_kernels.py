@@ -197,7 +197,7 @@ def test_ext_sum(target, shape):
 def test_past_three_passes(target):
     # 2^17 rows of one column: three passes on the CPU (2^8 rows a tile), two on a GPU; 2^12 rows: 256 groups.
     rng = np.random.default_rng(4)
-    tall = Case("tree_layers", partial(tree_layers, levels=4, sponge=False), (words(rng, 1 << 12, 16),))
+    tall = Case("tree_layers", partial(tree_layers, levels=4, sponge=False), (words(rng, 1 << 13, 8),))
     cases = [*ntt_cases(rng, (17,), (1,)), tall]
     cases += transcript_cases(rng, (12,))  # 2^12 candidates: several windows
     assert [line for case in cases for line in differences(target, case, case.run(get_device("numpy")))] == []

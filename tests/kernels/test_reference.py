@@ -207,7 +207,7 @@ def test_binary_tree_vectors():
             if rate == 8 and case["height"] >= 4:
                 fused = np.concatenate(op("hash_leaves")(rows))
                 assert (fused == nodes[: len(fused)]).all() and len(fused) == 7 * case["height"] // 4
-                few = np.concatenate(op("tree_layers")(rows, levels=2, sponge=True))
+                few = op("tree_layers")(rows, levels=2, sponge=True)
                 assert np.array_equal(few, fused)
 
 

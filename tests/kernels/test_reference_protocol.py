@@ -274,7 +274,7 @@ def zeros(*shape: int) -> np.ndarray:
         ("hash_leaves", [zeros(6, 8)], {}, "rows must be a multiple of 4 rows, got 6"),
         ("compress", [zeros(4, 8)], {"arity": 3}, "arity must be 2 or 4, got 3"),
         ("compress", [zeros(3, 8)], {"arity": 2}, "nodes must be"),
-        ("tree_layers", [zeros(6, 16)], {"levels": 2, "sponge": False}, "rows must be a positive multiple"),
+        ("tree_layers", [zeros(12, 8)], {"levels": 2, "sponge": False}, "rows must be a positive multiple"),
         ("challenge", [zeros(25), []], {"num_samples": 1}, "state must be of shape"),
         ("challenge", [FRESH, []], {"num_samples": 0, "num_indices": 1, "index_bits": 28}, "index_bits must be in 0"),
         ("grind", [FRESH], {"bits": 31}, "bits must be in 0..30, got 31"),

@@ -196,17 +196,18 @@ def test_too_many_claims_are_refused_before_anything_is_drawn():
 
 @pytest.mark.parametrize("lost", range(4))
 def test_a_grind_that_found_nothing_is_an_error(monkeypatch, lost):
-    # A GPU searches a bounded number of windows and then says 2^32 - 1. Four grinds here: before the challenge of the
-    # initial sumcheck, the queries of the round, the challenge of its sumcheck, the final queries.
+    # A GPU searches a bounded number of windows and then says 0, which stands for a witness of 2^32 - 1. Four grinds
+    # here: before the challenge of the initial sumcheck, the queries of the round, the challenge of its sumcheck, the
+    # final queries.
     args = {**FULL_ARGS, "tables": [[8, 1]], "fold": 1, "security": 106, "pow": 6}
     arguments = arguments_of(args)
     data, calls = commit(args, arguments), []
 
     def grind(device, state, *, bits):
         calls.append(bits)
-        return device.asarray(np.array([2**32 - 1 if len(calls) == lost + 1 else 0], np.uint32))
+        return device.asarray(np.array([0 if len(calls) == lost + 1 else 2**32 - 1], np.uint32))
 
-    monkeypatch.setattr(transcript_module, "grind", grind)
+    monkeypatch.setattr(transcript_module, "grind_found", grind)
     with pytest.raises(WhirError, match="no witness"):
         open_proof(data, arguments["schedule"])
     assert len(calls) == 4
@@ -225,21 +226,21 @@ def test_a_wrong_witness_is_found_before_the_proof_is_given_out(monkeypatch, lab
     """Each grind in turn answers with a word that misses the difficulty; the right word keeps the proof as it was."""
     args = {**FULL_ARGS, **GRINDING[label]}
     arguments = arguments_of(args)
-    data, grind, calls, wrong = commit(args, arguments), transcript_module.grind, [], -1
+    data, grind, calls, wrong = commit(args, arguments), transcript_module.grind_found, [], -1
 
     def tampered(device, state, *, bits):
-        witness = grind(device, state, bits=bits)
+        found = grind(device, state, bits=bits)
         calls.append(bits)
         if len(calls) - 1 != wrong:
-            return witness
-        for other in range(int(witness[0]) + 1, 1 << 20):
+            return found
+        for other in range(int(~found[0]) + 1, 1 << 20):
             word = np.array([other], np.uint32)
             _, sample, _ = challenge(device, state, [to_montgomery(device, word)], num_samples=1)
             if int(from_montgomery(device, sample)[0]) & ((1 << bits) - 1):
-                return word
+                return ~word
         raise AssertionError("every word meets the difficulty")
 
-    monkeypatch.setattr(transcript_module, "grind", tampered)
+    monkeypatch.setattr(transcript_module, "grind_found", tampered)
     expected, count = open_proof(data, arguments["schedule"]), len(calls)
     assert count
     for wrong in range(count):

@@ -186,10 +186,14 @@ def test_every_observed_element_changes_the_next_draw(name):
 
 
 class Opaque:
-    """An array as on a lazy device: shape, reshape and slices, and nothing else; reading it fails the test."""
+    """An array as on a lazy device: shape, reshape, slices and differences, and nothing else; reading it fails the
+    test."""
 
     def __init__(self, array):
         self._array, self.shape = array, array.shape
+
+    def __sub__(self, other):
+        return Opaque(self._array - other._array)
 
     def reshape(self, *shape):
         return Opaque(self._array.reshape(*shape))
@@ -215,11 +219,16 @@ def test_prover_calls_are_lazy_and_launch_once_a_draw(monkeypatch):
         plain = [segment._array for segment in segments]
         return tuple(map(Opaque, kernels.challenge(host_device(), state._array, plain, **keywords)))
 
-    def grind(device, state, *, bits):
-        return Opaque(kernels.grind(host_device(), state._array, bits=bits))
+    def challenge_grind(device, state, found, **keywords):
+        launches.append(1)
+        plain = state._array, found._array
+        return tuple(map(Opaque, kernels.challenge_grind(host_device(), *plain, **keywords)))
+
+    def grind_found(device, state, *, bits):
+        return Opaque(kernels.grind_found(host_device(), state._array, bits=bits))
 
     kernels = SimpleNamespace(**vars(transcript_module))
-    for operation in (challenge, grind):
+    for operation in (challenge, challenge_grind, grind_found):
         monkeypatch.setattr(transcript_module, operation.__name__, operation)
     transcript, oracle = Transcript(LazyDevice()), Challenger()
     oracle.observe(range(64))

@@ -119,7 +119,7 @@ def _tree_cases(log: int) -> Iterator[Case]:
     def tree(device: Device):
         rows = _words(device, n, 16)
         config = tree_config("w16", 0)
-        return lambda: commit_rows(device, config, rows).layers
+        return lambda: commit_rows(device, config, rows).stores
 
     one = products_of_permutation(16)
     count = 2 * n + n // 2 + n // 4

@@ -1,10 +1,12 @@
 // One step of the transcript: absorb a run of words, then a message of W <= 8 words, the sum of P shares (none where P is 0), then
 // two more runs; then sample words, then draw indices below 2^index_bits, then sample words again.
 // An index is the low bits of a canonical sample; the sample p - 1 would bias it and is drawn again.
-// size: [words of first, of second, of third, samples, indices, index_bits, P, W, samples after the indices, canonical]. tables:
+// Where `ground` is 1, first is what grind.metal found, one word: its complement is the canonical witness, which is absorbed, and the
+// next sample decides about it and goes to `message`.
+// size: [words of first, of second, of third, samples, indices, index_bits, P, W, samples after the indices, ground]. tables:
 // (398,), see cooperative.h. state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array
-// where the length is 0), but canonical ones in first where `canonical` is 1. samples: (max(1, all samples),) Montgomery words;
-// indices: (max(1, indices),) plain integers; unused places get 0. message: (8,), the sum.
+// where the length is 0). samples: (max(1, all samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused
+// places get 0. message: (8,), the sum, or the witness and its sample, both canonical (P is 0 then).
 // Grid: one SIMD group, of 16 or 32 threads.
 #include "challenger.h"
 
@@ -52,12 +54,14 @@ kernel void challenge(
   summed = field_add(summed, simd_shuffle_xor(summed, 8));
 
   uint mask = uint((1u << int(size[5])) - 1u);
+  bool ground = int(size[9]) != 0;
   int wanted = int(size[3]), last_index = wanted + int(size[4]), total = last_index + int(size[8]);
   STORE_IF(lane == uint(0), samples, uint(0), uint(0));
   STORE_IF(lane == uint(0), indices, uint(0), uint(0));
   // Without new words those that were buffered still wait.
   uint words = state[16 + (c.word & 7)];
-  int block = end > buffered ? 0 : end, waiting = end > buffered ? 0 : buffered, drawn = 0;
+  int block = end > buffered ? 0 : end, waiting = end > buffered ? 0 : buffered, drawn = ground ? -1 : 0;
+  uint decided = uint(0);
   // One permutation a turn. The bound is there for compilers that take an endless loop as undefined: 64 biased samples in one step
   // are a sign of broken hardware (p^-64), and leave the missing indices 0 in a proof that no verifier accepts.
   ROLLED_LOOP
@@ -67,7 +71,7 @@ kernel void challenge(
       // An index past a run's end reads its first word, which the next line replaces.
       uint value = state[select(uint(16), at + 16, at < uint(buffered))];
       uint word_of_first = first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))];
-      if (int(size[9]) != 0) word_of_first = field_mul(word_of_first, uint(FIELD_R2));
+      if (ground) word_of_first = field_mul(~word_of_first, uint(FIELD_R2));
       value = select(word_of_first, value, at < uint(buffered));
       value = select(simd_shuffle(summed, (at - end1) & 7), value, at < uint(end1));
       value = select(second[select(uint(0), at - end_message, at >= uint(end_message) && at < uint(end2))], value, at < uint(end_message));
@@ -87,7 +91,10 @@ kernel void challenge(
       if (!all_read || c.left == 0 || drawn >= total) break;
       c.left -= 1;
       uint sample = simd_shuffle(c.s, uint(c.left));
-      if (drawn < wanted || drawn >= last_index) {
+      if (drawn < 0) {
+        decided = field_mul(sample, uint(1));
+        drawn = 0;
+      } else if (drawn < wanted || drawn >= last_index) {
         STORE_IF(lane == uint(0), samples, uint(drawn < wanted ? drawn : drawn - int(size[4])), sample);
         drawn += 1;
       } else {
@@ -104,7 +111,9 @@ kernel void challenge(
     STORE_IF(lane == uint(0), indices, uint(missing - wanted), uint(0));
   }
 
-  STORE_IF(lane < uint(8), message, lane, select(uint(0), summed, lane < uint(message_words)));
+  uint told = select(uint(0), summed, lane < uint(message_words));
+  if (ground) told = select(select(uint(0), decided, lane == uint(1)), ~uint(first[0]), lane == uint(0));
+  STORE_IF(lane < uint(8), message, lane, told);
   STORE_IF(lane < uint(16), new_state, lane, c.s);
   STORE_IF(lane < uint(8), new_state, lane + 16, select(uint(0), words, lane < uint(waiting)));
   STORE_IF(lane == uint(0), new_state, uint(24), uint(waiting));

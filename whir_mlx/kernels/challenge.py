@@ -41,7 +41,7 @@ class _FixedBuffers(threading.local):
         """New state, samples, indices and message; None where the step does not fit.
 
         segments: all absorbed, the first before the shares where there are any. numbers: samples, indices, index bits,
-        the shares' shape, samples after the indices, whether the first segment is canonical.
+        the shares' count and words, samples after the indices, whether the segment is what a grind found.
         """
         num_samples, num_indices = numbers[0] + numbers[5], numbers[1]
         if num_samples > len(self.samples) or num_indices > len(self.indices):
@@ -60,7 +60,8 @@ class _FixedBuffers(threading.local):
         self.run()
         samples = self.samples[:num_samples].copy() if num_samples else _NOTHING
         indices = self.indices[:num_indices].copy() if num_indices else _NOTHING
-        return self.new_state.copy(), samples, indices, _NOTHING if shares is None else self.message.copy()
+        told = shares is not None or numbers[6]
+        return self.new_state.copy(), samples, indices, self.message.copy() if told else _NOTHING
 
 
 def _fill(buffer: np.ndarray, segments: list) -> int | None:
@@ -93,12 +94,10 @@ def challenge(
     num_indices: int = 0,
     index_bits: int = 0,
     num_after: int = 0,
-    canonical: bool = False,
 ):
     """Absorb, then sample field elements, then draw indices, then sample again.
 
-    state: (26,) uint32, see docs/architecture.md; segments: 1 to 3 arrays of Montgomery words, absorbed in order; with
-    `canonical` the first one's words are canonical.
+    state: (26,) uint32, see docs/architecture.md; segments: 1 to 3 arrays of Montgomery words, absorbed in order.
     Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, indices (num_indices,) plain
     integers below 2^index_bits (uniform: the one biased sample, p - 1, is drawn again; 0 bits draw nothing and give
     zeros). Raises ValueError for more segments or index_bits > 27. Source: p3-challenger 0.8.0
@@ -106,41 +105,65 @@ def challenge(
     """
     if not 1 <= len(segments) <= 3:
         raise ValueError(f"segments must be 1 to 3 arrays, got {len(segments)}")
+    return _drawn(device, state, segments, num_samples, num_indices, index_bits, num_after)[:3]
+
+
+@operation
+def challenge_grind(
+    device: Device,
+    state,
+    found,
+    *,
+    num_samples: int,
+    num_indices: int = 0,
+    index_bits: int = 0,
+    num_after: int = 0,
+):
+    """As `challenge`, absorbing the witness that a grind found and first drawing the sample that decides about it.
+
+    found: (1,), what `grind_found` gave. Returns the new state, samples and indices of `challenge`, and (8,): the
+    witness, then that sample, both canonical, then zeros. Source: p3-challenger 0.8.0 (`grinding_challenger.rs`).
+    """
+    check_shape("found", found.shape, ndim=1, last=1)
+    return _drawn(device, state, [found], num_samples, num_indices, index_bits, num_after, ground=True)
+
+
+def _drawn(device: Device, state, segments: list, samples: int, num_indices: int, index_bits: int, after: int, **rest):
     if not 0 <= index_bits <= MAX_INDEX_BITS:
         raise ValueError(f"index_bits must be in 0..{MAX_INDEX_BITS}, got {index_bits}")
     drawn = num_indices if index_bits else 0
-    state, samples, indices, _ = _step(
-        device, state, segments, None, num_samples, drawn, index_bits, num_after, canonical
+    state, samples, indices, message = _step(
+        device, state, segments, None, samples, drawn, index_bits, after, **rest
     )
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))
-    return state, samples, indices if num_indices else indices[:0]
+    return state, samples, indices if num_indices else indices[:0], message
 
 
 @operation
 def challenge_shares(device: Device, state, before, shares, after: list, *, num_samples: int):
     """As `challenge`, absorbing `before`, then the sum of `shares`, then `after`.
 
-    shares: (P, W) Montgomery words, P >= 1, W in 1..8; before: an array; after: 0 to 2 arrays. Returns the new state,
-    the samples, and the sum, (W,). Adding up here saves a reduction its last launch.
+    shares: (P, ...) Montgomery words, P >= 1, W in 1..8 of them a share; before: an array; after: 0 to 2 arrays.
+    Returns the new state, the samples, and (8,): the sum's W words, then zeros. Adding up here saves a reduction its
+    last launch.
     """
-    check_shape("shares", shares.shape, ndim=2)
-    if shares.shape[0] < 1 or not 1 <= shares.shape[1] <= 8:
-        raise ValueError(f"shares must be (P, W) with P >= 1 and W in 1..8, got {tuple(shares.shape)}")
+    if len(shares.shape) < 2 or shares.shape[0] < 1 or not 1 <= product(shares.shape[1:]) <= 8:
+        raise ValueError(f"shares must be one or more of 1 to 8 words each, got {tuple(shares.shape)}")
     if len(after) > 2:
         raise ValueError(f"after must be at most 2 arrays, got {len(after)}")
     state, samples, _, message = _step(device, state, [before, *after], shares, num_samples, 0, 0)
-    return state, samples, message[: shares.shape[1]]
+    return state, samples, message
 
 
-def _step(device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after=0, canonical=False):
+def _step(device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after=0, ground=False):
     check_shape("state", state.shape, ndim=1, last=26)
     sizes = [product(x.shape) for x in segments]
     if sum(sizes) >= MAX_ABSORBED:
         raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
-    added = (0, 0) if shares is None else shares.shape
+    added = (0, 0) if shares is None else (shares.shape[0], product(shares.shape[1:]))
     fixed = _fixed(device)
-    numbers = (samples, indices, index_bits, *added, after, int(canonical))
+    numbers = (samples, indices, index_bits, *added, after, int(ground))
     outputs = fixed.step(state, segments, shares, numbers) if fixed.run else None
     if outputs is not None:
         return outputs

@@ -22,11 +22,24 @@ def grind(device: Device, state, *, bits: int):
     WhirError if no word below p will do (on a lazy device: returns a word above p). Source: p3-challenger 0.8.0
     (`grinding_challenger.rs`).
     """
+    return witness_of(device, grind_found(device, state, bits=bits))
+
+
+def witness_of(device: Device, found):
+    """The witness, (1,) canonical, that `grind_found` found."""
+    # ~found, in a form that MLX can export.
+    return device.asarray(np.array([0xFFFFFFFF], np.uint32)) - found
+
+
+@operation
+def grind_found(device: Device, state, *, bits: int):
+    """The complement of what `grind` returns, (1,): the form in which a search keeps a witness and `challenge_grind`
+    takes it."""
     check_shape("state", state.shape, ndim=1, last=26)
     if not 0 <= bits <= MAX_GRINDING_BITS:
         raise ValueError(f"bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")
     if bits == 0:
-        return device.asarray(np.zeros(1, np.uint32))
+        return device.asarray(np.array([0xFFFFFFFF], np.uint32))
     # A lazy search cannot be asked whether it found something: it is given a multiple of the expected candidates.
     tuning = device.tuning
     reach = min(tuning.search_reach << bits, P) if device.lazy else P
@@ -47,10 +60,9 @@ def grind(device: Device, state, *, bits: int):
             cost=cost,
         )
     # ~0 is no word below p: a search without a hit shows as one.
-    witness = device.asarray(np.array([0xFFFFFFFF], np.uint32)) - found  # ~found, in a form that MLX can export
-    if not device.lazy and int(witness[0]) >= P:
+    if not device.lazy and int(witness_of(device, found)[0]) >= P:
         raise WhirError(f"no grinding witness of {bits} bits exists for this transcript")
-    return witness
+    return found
 
 
 def _shape(device: Device, bits: int, cost: float) -> tuple[int, int]:

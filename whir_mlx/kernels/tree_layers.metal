@@ -2,7 +2,8 @@
 //   digests[i] = sponge(rows[i]) of rate 8 where `sponge` is 1, else compress(rows[i]), rows of two digests;
 //   then layer l + 1 from layer l, parents[i] = compress(nodes[2i], nodes[2i+1]), `levels` times.
 // A group takes 2^log_block neighbouring rows all the way up and hands digests on in threadgroup memory.
-// size: [N, w, log_block, levels, sponge], N a multiple of 2^log_block, levels <= log_block <= 6. tables: (398,). rows: (N, w).
+// size: [N, w, log_block, levels, sponge, first], N a multiple of 2^log_block, levels <= log_block <= 6. tables: (398,). rows: from
+// word `first` on (N, w).
 // out: the layers, lowest first, concatenated, (N + N/2 + ... + N/2^levels, 8). Montgomery words.
 // Grid: N / 2^log_block groups; whole SIMD groups of 16 or 32 threads.
 #include "cooperative.h"
@@ -42,7 +43,7 @@ kernel void tree_layers(
         s = cooperative_permute(c, s, tables);
       } else {
         int taken = size[4] == 0u ? 16 : 8;
-        at = (at + group * count) * width;
+        at = (at + group * count) * width + int(size[5]);
         ROLLED_LOOP
         for (int k = 0; k < width; k += taken) {
           uint value = rows[at + min(word + k, uint(width - 1))];

@@ -9,6 +9,7 @@ Source: p3-merkle-tree 0.8.0 (`merkle_tree.rs`, `mmcs/mod.rs`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,28 +28,56 @@ __all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows"]
 
 @dataclass(frozen=True)
 class MerkleTree:
-    """A committed matrix. rows: (H, w) Montgomery words; layers: padded digests (L, 8), leaves first, up to the cap
-    layer."""
+    """A committed matrix. rows: (H, w) Montgomery words; stores: padded digests (nodes, 8), leaves first, up to the cap
+    layer, each store one or more whole layers."""
 
     config: TreeConfig
     rows: object
-    layers: tuple
+    stores: tuple
+
+    @property
+    def places(self) -> list[tuple[int, int, int]]:
+        """Of every layer its store, its first node there and its number of nodes."""
+        height, places, store, start = self.rows.shape[0], [], 0, 0
+        for length in self.config.layer_lengths(height)[: self.config.cap_layer(height) + 1]:
+            if start == self.stores[store].shape[0]:
+                store, start = store + 1, 0
+            places.append((store, start, length))
+            start += length
+        return places
+
+    @property
+    def layers(self) -> list:
+        """Every layer, leaves first: views of the stores."""
+        return [self.stores[store][start : start + length] for store, start, length in self.places]
 
     @property
     def cap(self):
         """The commitment: (c, 8) Montgomery words on the device."""
-        return self.layers[-1][: self.config.cap_length(self.rows.shape[0])]
+        store, start, _ = self.places[-1]
+        return self.stores[store][start : start + self.config.cap_length(self.rows.shape[0])]
 
 
 @dataclass(frozen=True)
 class OpenedRows:
     """What an opening gathered on the device, not yet pruned.
 
-    rows: (q, w). paths: (q, layers below the cap, (arity - 1) * 8): the other digests of the group of the query's node.
+    words: the rows, (q, w), then the paths, (q, layers below the cap, (arity - 1) * 8): the other digests of the group
+    of the query's node. shapes: of both.
     """
 
-    rows: object
-    paths: object
+    words: object
+    shapes: tuple[tuple[int, int], tuple[int, int, int]]
+
+    @property
+    def rows(self):
+        """(q, w), a view of the words."""
+        return self.words[: math.prod(self.shapes[0])].reshape(self.shapes[0])
+
+    @property
+    def paths(self):
+        """(q, layers, (arity - 1) * 8), a view of the words."""
+        return self.words[math.prod(self.shapes[0]) :].reshape(self.shapes[1])
 
 
 def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
@@ -56,32 +85,26 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
     height = rows.shape[0]
     lengths = config.layer_lengths(height)
     last = config.cap_layer(height)
-    layers = _leaf_layers(device, config, rows, last)[: last + 1]
-    while len(layers) <= last:
-        below = layers[-1]
-        parents = below.shape[0] // 2
-        if config.arity == 2 and parents <= device.tuning.cooperative_rows:
-            layers += _few(device, below.reshape((parents, 16)), last - len(layers), sponge=False)
+    few, most = device.tuning.cooperative_rows if config.arity == 2 else 0, device.tuning.tree_levels
+    if config.leaf_rate == 8 and height <= few:
+        levels = min(most, last)
+        stores, made = [tree_layers(device, rows, levels=levels, sponge=True)], levels + 1
+    elif config.arity == 2 and config.leaf_rate == 8 and height >= device.tuning.fused_leaf_rows:
+        stores = list(hash_leaves(device, rows))[: last + 1]
+        made = len(stores)
+    else:
+        stores, made = [_pad(device, hash_rows(device, rows, rate=config.leaf_rate), lengths[0])], 1
+    while made <= last:
+        below = lengths[made - 1]  # the layer that ends the last store
+        if below // 2 <= few:
+            levels = min(most, last - made)
+            start = stores[-1].shape[0] - below
+            stores.append(tree_layers(device, stores[-1], start=start, levels=levels, sponge=False))
+            made += levels + 1
         else:
-            layers.append(_pad(device, compress(device, below, arity=config.arity), lengths[len(layers)]))
-    return MerkleTree(config, rows, tuple(layers))
-
-
-def _leaf_layers(device: Device, config: TreeConfig, rows, wanted: int) -> list:
-    """The leaves' digests and some layers above them; `wanted` layers above will be needed."""
-    height = rows.shape[0]
-    binary = config.arity == 2 and config.leaf_rate == 8
-    if binary and height <= device.tuning.cooperative_rows:
-        return _few(device, rows, wanted, sponge=True)
-    if binary and height >= device.tuning.fused_leaf_rows:
-        return list(hash_leaves(device, rows))
-    return [_pad(device, hash_rows(device, rows, rate=config.leaf_rate), config.layer_lengths(height)[0])]
-
-
-def _few(device: Device, rows, wanted: int, *, sponge: bool) -> list:
-    height = rows.shape[0]
-    most = device.tuning.tree_levels
-    return tree_layers(device, rows, levels=min(most, wanted, height.bit_length() - 1), sponge=sponge)
+            stores.append(_pad(device, compress(device, stores[-1], arity=config.arity), lengths[made]))
+            made += 1
+    return MerkleTree(config, rows, tuple(stores))
 
 
 def _pad(device: Device, nodes, length: int):
@@ -94,4 +117,8 @@ def _pad(device: Device, nodes, length: int):
 
 def open_rows(device: Device, tree: MerkleTree, indices) -> OpenedRows:
     """Gathers the rows at `indices`, (q,) plain integers on the device, and the sibling digests on their paths."""
-    return OpenedRows(*gather_opening(device, tree.rows, list(tree.layers[:-1]), indices, arity=tree.config.arity))
+    arity, queries = tree.config.arity, indices.shape[0]
+    layers = tuple(place[:2] for place in tree.places[:-1])
+    words = gather_opening(device, tree.rows, list(tree.stores), indices, layers=layers, arity=arity)
+    shapes = (queries, tree.rows.shape[1]), (queries, len(layers), (arity - 1) * DIGEST_WIDTH)
+    return OpenedRows(words, shapes)

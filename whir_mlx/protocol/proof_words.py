@@ -20,7 +20,7 @@ __all__ = ["ProofWords"]
 @dataclass(frozen=True)
 class _Sumcheck:
     messages: int
-    witnesses: int
+    grinds: int
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class ProofWords:
         self._readback = Readback(device)
         self._ood = -1
         self._evaluations: list[tuple[int | None, int | None]] = []
-        self._initial_sumcheck = _Sumcheck(-1, -1)
+        self._initial_sumcheck = _Sumcheck(-1, 0)
         self._rounds: list[tuple] = []
         self._final: dict = {"sumcheck": None}
-        self._pow_bits: list[int] = []
-        self._pow_samples = -1
+        self._grind_bits: list[int] = []
+        self._grinds = -1
 
     def opening(self, opening) -> None:
         add = self._readback.add
-        self._ood = self._readback.add_stack([answer.value for answer in opening.ood_answers], (EXT_DEGREE,))
+        self._ood = self._answers(opening.ood_answers)
         self._evaluations = [
             tuple(None if values is None else add(values) for values in pair)
             for pair in zip(opening.current, opening.next)
@@ -56,13 +56,12 @@ class ProofWords:
     def initial_sumcheck(self, run) -> None:
         self._initial_sumcheck = self._sumcheck(run)
 
-    def round(self, committed, answers, witness, tree, indices, opened, run) -> None:
-        add = self._readback.add
+    def round(self, committed, answers, pow_bits: int, tree, indices, opened, run) -> None:
         self._rounds.append(
             (
-                add(committed.cap),
-                self._readback.add_stack(answers, (EXT_DEGREE,)),
-                add(witness, plain=True),
+                self._readback.add(committed.cap),
+                self._answers(answers),
+                pow_bits,
                 self._opened(tree, indices, opened, "extension" if self._rounds else "base"),
                 self._sumcheck(run),
             )
@@ -71,8 +70,8 @@ class ProofWords:
     def final_poly(self, f) -> None:
         self._final["poly"] = self._readback.add(f)
 
-    def final_pow_witness(self, witness) -> None:
-        self._final["witness"] = self._readback.add(witness, plain=True)
+    def final_pow_bits(self, bits: int) -> None:
+        self._final["pow_bits"] = bits
 
     def final_opening(self, tree, indices, opened) -> None:
         self._final["opening"] = self._opened(tree, indices, opened, "extension" if self._rounds else "base")
@@ -80,24 +79,20 @@ class ProofWords:
     def final_sumcheck(self, run) -> None:
         self._final["sumcheck"] = self._sumcheck(run)
 
-    def pow_samples(self, samples: list) -> None:
-        """samples: (bits, (1,) the transcript's sample after a witness) of every grind."""
-        self._pow_bits = [bits for bits, _ in samples]
-        self._pow_samples = self._readback.add_stack([sample for _, sample in samples], (1,))
+    def grinds(self, grinds: list) -> None:
+        """Of every grind, in the transcript's order, as `Transcript.take_grinds` gives them."""
+        self._grind_bits = [bits for bits, _ in grinds]
+        self._grinds = self._readback.add_stack([outcome for _, outcome in grinds], (2,), plain=True)
+
+    def _answers(self, answers: list) -> int:
+        return self._readback.add_stack([answer.words for answer in answers], (EXT_DEGREE,))
 
     def _sumcheck(self, run) -> _Sumcheck:
-        add = self._readback.add_stack
-        return _Sumcheck(add(run.round_polynomials, (2, EXT_DEGREE)), add(run.pow_witnesses, (1,), plain=True))
+        return _Sumcheck(self._readback.add_stack(run.round_polynomials, (2, EXT_DEGREE)), run.grinds)
 
     def _opened(self, tree: MerkleTree, indices, opened: OpenedRows, kind: str) -> _Opened:
-        add = self._readback.add
-        return _Opened(
-            tree.config.arity,
-            kind,
-            add(indices, plain=True),
-            add(opened.rows),
-            add(opened.paths),
-        )
+        indices = self._readback.add(indices, plain=True)
+        return _Opened(tree.config.arity, kind, indices, *self._readback.add_parts(opened.words, opened.shapes))
 
     def flat(self):
         """All words as one device array; `assemble` takes them back."""
@@ -113,23 +108,32 @@ class ProofWords:
         opened = [part for _, _, _, part, _ in self._rounds] + [final["opening"]]
         sumchecks = [self._initial_sumcheck] + [part for *_, part in self._rounds]
         sumchecks += [final["sumcheck"]] if final["sumcheck"] else []
-        witnesses = [slot for _, _, slot, _, _ in self._rounds] + [final["witness"]]
-        self._check_grinding(words, witnesses + [part.witnesses for part in sumchecks])
+        self._check_grinding(words[self._grinds])
+        witnesses = words[self._grinds][:, 0]
         paths = [words[part.paths] for part in opened]
         plan = pruning_plan(opened[0].arity, tuple(part.shape[:2] for part in paths))
         siblings = plan.siblings(np.concatenate([words[part.indices] for part in opened]), paths)
         openings = [MerkleOpening(part.kind, words[part.rows], kept) for part, kept in zip(opened, siblings)]
-        runs = [SumcheckProof(words[part.messages], words[part.witnesses].reshape(-1)) for part in sumchecks]
+        # In the transcript's order a round's own grind comes before those of its sumcheck.
+        pow_bits = [0, *(bits for _, _, bits, _, _ in self._rounds), final["pow_bits"]]
+        own, runs, taken = [], [], 0
+        for number, bits in enumerate(pow_bits):
+            own.append(int(witnesses[taken]) if bits else 0)
+            taken += bits > 0
+            if number < len(sumchecks):
+                part = sumchecks[number]
+                runs.append(SumcheckProof(words[part.messages], witnesses[taken : taken + part.grinds]))
+                taken += part.grinds
         rounds = tuple(
-            RoundProof(words[cap], words[answers], int(words[slot][0]), opening, run)
-            for (cap, answers, slot, _, _), opening, run in zip(self._rounds, openings, runs[1:])
+            RoundProof(words[cap], words[answers], witness, opening, run)
+            for (cap, answers, *_), witness, opening, run in zip(self._rounds, own[1:], openings, runs[1:])
         )
         whir = WhirProof(
             words[self._ood],
             runs[0],
             rounds,
             words[final["poly"]],
-            int(words[final["witness"]][0]),
+            own[-1],
             openings[-1],
             runs[-1] if final["sumcheck"] else None,
         )
@@ -140,15 +144,15 @@ class ProofWords:
         )
         return Proof(whir, evaluations)
 
-    def _check_grinding(self, words: list[np.ndarray], witnesses: list[int]) -> None:
-        """Refuses witnesses that were not found, then witnesses that do not meet their difficulty."""
-        if any(word >= P for slot in witnesses for word in words[slot].reshape(-1).tolist()):
+    def _check_grinding(self, outcomes: np.ndarray) -> None:
+        """Refuses witnesses that were not found, then witnesses that do not meet their difficulty. outcomes: (grinds,
+        2)."""
+        if (outcomes[:, 0] >= P).any():
             raise WhirError("grinding found no witness in the windows it was given; open again")
-        samples = words[self._pow_samples].reshape(-1).tolist()
-        for number, (bits, sample) in enumerate(zip(self._pow_bits, samples)):
+        for number, (bits, sample) in enumerate(zip(self._grind_bits, outcomes[:, 1].tolist())):
             # The search and the transcript are two kernels: a fault of either shows here, not at a verifier.
             if sample & ((1 << bits) - 1):
                 raise DeviceError(
-                    f"the device gave a wrong witness: grind {number} of {len(samples)} misses its {bits} "
+                    f"the device gave a wrong witness: grind {number} of {len(outcomes)} misses its {bits} "
                     f"bits; nothing was proved (`whir-mlx selftest` checks the device)"
                 )

@@ -71,8 +71,8 @@ def commit_tables(
     """
     _check_arguments(layout, config, tables)
     device.prepare(proof_kernels(device, config, tree))
-    words, f, rows, layers, state = _commit_program(device, layout, config, tree)(list(tables))
-    committed = MerkleTree(tree, rows, tuple(layers))
+    words, f, rows, stores, state = _commit_program(device, layout, config, tree)(list(tables))
+    committed = MerkleTree(tree, rows, tuple(stores))
     if transcript is None:
         transcript = Transcript(device, state=state)
     else:
@@ -102,7 +102,7 @@ def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
 
 @lru_cache(maxsize=32)
 def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig):
-    """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree layers, state of a fresh transcript that
+    """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree stores, state of a fresh transcript that
     absorbed the commitment), traced once on a lazy device."""
     padded = Layout(
         layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0
@@ -118,7 +118,7 @@ def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: Tr
         committed = commit_rows(device, tree, codeword)
         transcript = fresh.fork()
         _observe_commitment(transcript, committed)
-        return words, f, committed.rows, list(committed.layers), transcript.state()
+        return words, f, committed.rows, list(committed.stores), transcript.state()
 
     return device.compile(commit)
 
@@ -179,14 +179,14 @@ class _OpeningProgram:
     def run(self, data: ProverData, points: list) -> Proof:
         """Runs the program on committed tables and assembles the proof."""
         words = self._compiled(
-            list(data.tables), data.f, data.tree.rows, list(data.tree.layers), data.transcript.fork().state(), points
+            list(data.tables), data.f, data.tree.rows, list(data.tree.stores), data.transcript.fork().state(), points
         )
         return self.words.assemble(words)
 
-    def _trace(self, tables, f, rows, layers, state, points):
+    def _trace(self, tables, f, rows, stores, state, points):
         device, layout, config, schedule = self._statement
         transcript = Transcript(device, state=state)
-        tree = MerkleTree(self._tree, rows, tuple(layers))
+        tree = MerkleTree(self._tree, rows, tuple(stores))
         points = [to_montgomery(device, x) for x in points] if self._prescribed else None
         self.words = _open(device, layout, config, schedule, transcript, tree, tables, f, points)
         return self.words.flat()
@@ -194,7 +194,7 @@ class _OpeningProgram:
 
 def _open(device, layout, config, schedule, transcript, tree, tables, stacked, points) -> ProofWords:
     words = ProofWords(device)
-    transcript.keep_pow_samples()
+    transcript.keep_grinds()
     opening = open_claims(device, transcript, layout, schedule, config, tables, stacked, points)
     transcript.observe_seed(whir_seed(config, schedule.num_batches))
     f, w, run = start_sumcheck(device, transcript, layout, schedule, config, opening, stacked)
@@ -206,7 +206,8 @@ def _open(device, layout, config, schedule, transcript, tree, tables, stacked, p
 
     transcript.observe(f)
     words.final_poly(f)
-    words.final_pow_witness(transcript.grind(config.final_pow_bits))
+    transcript.grind(config.final_pow_bits)
+    words.final_pow_bits(config.final_pow_bits)
     if config.final_num_draws == config.final_num_opened:
         indices = transcript.sample_indices(config.final_log_folded_domain_size, config.final_num_draws)
     else:
@@ -224,7 +225,7 @@ def _open(device, layout, config, schedule, transcript, tree, tables, stacked, p
             log_block=config.final_sumcheck_rounds,
         )
         words.final_sumcheck(run)
-    words.pow_samples(transcript.take_pow_samples())
+    words.grinds(transcript.take_grinds())
     return words
 
 
@@ -239,7 +240,7 @@ def _round(device, transcript, order, record, tree, f, w, words):
     for _ in range(record.ood_samples):
         ood_tables += eq_tables(device, transcript.sample_ext(), lengths=(record.num_variables,))
         answers.append(transcript.observe_shares(dot_shares(device, f, ood_tables[-1])))
-    witness = transcript.grind(record.pow_bits)
+    transcript.grind(record.pow_bits)
     if record.num_draws == record.num_opened:
         indices, gamma = transcript.sample_indices_and_ext(record.log_folded_domain_size, record.num_draws)
     else:
@@ -257,7 +258,7 @@ def _round(device, transcript, order, record, tree, f, w, words):
         order=order,
         log_block=record.num_variables,
     )
-    words.round(committed, [answer.value for answer in answers], witness, tree, indices, opened, run)
+    words.round(committed, answers, record.pow_bits, tree, indices, opened, run)
     return f, w, committed
 
 

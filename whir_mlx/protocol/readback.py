@@ -22,34 +22,48 @@ class Readback:
         self._device = device
         self._arrays: list = []
         self._montgomery: list[bool] = []
+        self._counts: list[int] = []
         self._slots: list[tuple[int, int, tuple[int, ...]]] = []
         self._length = 0
 
     def add(self, array, *, plain: bool = False) -> int:
         """Registers an array of Montgomery words (or, with `plain`, of words to read as they are); returns its slot."""
-        return self._add([array], tuple(array.shape), not plain)
+        shape = tuple(array.shape)
+        self._register([array], math.prod(shape), plain)
+        return self._slot(shape)
 
     def add_stack(self, arrays: list, shape: tuple[int, ...], *, plain: bool = False) -> int:
-        """Registers arrays (any number) of one `shape`, to be read as one with a new first axis."""
-        return self._add(arrays, (len(arrays), *shape), not plain)
+        """Registers arrays (any number), to be read as one with a new first axis: of each as many of its first words as
+        `shape` takes."""
+        self._register(arrays, math.prod(shape), plain)
+        return self._slot((len(arrays), *shape))
 
-    def _add(self, arrays: list, shape: tuple[int, ...], montgomery: bool) -> int:
+    def add_parts(self, array, shapes) -> tuple[int, ...]:
+        """Registers one array of Montgomery words whose words are several arrays' of `shapes`; returns their slots."""
+        self._register([array], sum(map(math.prod, shapes)), False)
+        return tuple(map(self._slot, shapes))
+
+    def _register(self, arrays: list, words: int, plain: bool) -> None:
+        if words:
+            self._arrays += arrays
+            self._montgomery += [not plain] * len(arrays)
+            self._counts += [words] * len(arrays)
+
+    def _slot(self, shape: tuple[int, ...]) -> int:
         start = self._length
         self._length += math.prod(shape)
         self._slots.append((start, self._length, shape))
-        if self._length > start:
-            self._arrays += arrays
-            self._montgomery += [montgomery] * len(arrays)
         return len(self._slots) - 1
 
     def flat(self):
         """All registered words as one device array, canonical, of `Device.readback_words` words."""
-        arrays, montgomery = self._arrays, self._montgomery
+        arrays, montgomery, counts = self._arrays, self._montgomery, self._counts
         # A kept program must not keep its trace's arrays; `collect` needs none of them.
-        self._arrays, self._montgomery = [], []
+        self._arrays, self._montgomery, self._counts = [], [], []
         if not arrays:
             return self._device.asarray(np.zeros(0, np.uint32))
-        return pack(self._device, arrays, montgomery, room=self._device.readback_words(self._length))
+        room = self._device.readback_words(self._length)
+        return pack(self._device, arrays, montgomery, counts=counts, room=room)
 
     def collect(self, words) -> list[np.ndarray]:
         """Every array by slot, read from what `flat` gave."""

@@ -19,11 +19,11 @@ __all__ = ["SumcheckRun", "run_sumcheck"]
 
 @dataclass
 class SumcheckRun:
-    """What a sumcheck phase sent, all on the device: per round (2, 4) messages, (1,) canonical witnesses, (4,)
-    challenges."""
+    """What a sumcheck phase sent, on the device, per round: messages of 8 words, (2, 4), and (4,) challenges; and how
+    many grinds it took."""
 
     round_polynomials: list = field(default_factory=list)
-    pow_witnesses: list = field(default_factory=list)
+    grinds: int = 0
     challenges: list = field(default_factory=list)
 
 
@@ -42,11 +42,12 @@ def run_sumcheck(
     strides = [0 if order == "suffix" else log_block - 1 - number for number in range(rounds)]
     shares = sumcheck_round_shares(device, f, w, log_stride=strides[0])
     for number, log_stride in enumerate(strides):
-        message = transcript.observe_shares(shares.reshape((shares.shape[0], 8)))
+        message = transcript.observe_shares(shares)
         if pow_bits:
-            run.pow_witnesses.append(transcript.grind(pow_bits))
+            transcript.grind(pow_bits)
+            run.grinds += 1
         r = transcript.sample_ext()
-        run.round_polynomials.append(message.value.reshape((2, 4)))
+        run.round_polynomials.append(message.words)
         run.challenges.append(r)
         if number + 1 < rounds:
             f, w, shares = sumcheck_fold_round(

@@ -15,8 +15,8 @@ import numpy as np
 
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.field.numpy_field import to_montgomery
-from whir_mlx.kernels.challenge import challenge, challenge_shares
-from whir_mlx.kernels.grind import grind
+from whir_mlx.kernels.challenge import challenge, challenge_grind, challenge_shares
+from whir_mlx.kernels.grind import grind_found, witness_of
 
 __all__ = ["MAX_GRINDING_BITS", "MAX_INDEX_BITS", "Transcript"]
 
@@ -32,12 +32,19 @@ MONTY_INV = pow(MONTY_ONE, -1, P)
 
 
 class PendingSum:
-    """A message that the transcript adds up as it absorbs it. shares: (P, W); value: (W,) once it is absorbed, else
-    None."""
+    """A message that the transcript adds up as it absorbs it.
+
+    shares: (P, ...), W words each; words: (8,), of which the first W are the sum, once it is absorbed, else None.
+    """
 
     def __init__(self, shares):
         self.shares = shares
-        self.value = None
+        self.words = None
+
+    @property
+    def value(self):
+        """The sum alone, (W,): a view."""
+        return self.words[: math.prod(self.shares.shape[1:])]
 
 
 class Transcript:
@@ -50,35 +57,33 @@ class Transcript:
     def __init__(self, device, *, state=None, trace: list | None = None):
         self.device = device
         self._state = _fresh_state(device) if state is None else state
-        self._queue = []  # flat arrays of Montgomery words, not yet absorbed
+        self._queue = []  # arrays of Montgomery words, not yet absorbed
         self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
-        self._after = []  # flat arrays that are absorbed after the pending sum
-        self._canonical = False  # the queue is a grind's witness, in canonical form
-        self._skip = 0  # samples that a grind consumed and that are not yet drawn
-        self._pow_bits = 0  # of that grind
-        self._pow_samples: list | None = None  # where a list: (bits, (1,) sample) of every grind, as it is drawn
+        self._after = []  # arrays that are absorbed after the pending sum
+        self._ground = 0  # bits of a grind whose find is all that waits; its sample is not yet drawn
+        self._grinds: list | None = None  # where a list: (bits, outcome) of every grind, as its sample is drawn
         self._trace = trace
 
     def fork(self) -> Transcript:
         """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
         copy = Transcript(self.device, state=self._state)
-        copy._queue, copy._skip, copy._canonical = list(self._queue), self._skip, self._canonical
+        copy._queue, copy._ground = list(self._queue), self._ground
         copy._pending, copy._after = self._pending, list(self._after)
-        copy._pow_bits = self._pow_bits
         return copy
 
-    def keep_pow_samples(self) -> None:
-        """From here on keeps the sample that every grind consumes; `take_pow_samples` gives them and ends it."""
-        self._pow_samples = []
+    def keep_grinds(self) -> None:
+        """From here on keeps what became of every grind; `take_grinds` gives it and ends it."""
+        self._grinds = []
 
-    def take_pow_samples(self) -> list[tuple[int, object]]:
-        """(bits, (1,) Montgomery word on the device) of every grind since `keep_pow_samples`, in order.
+    def take_grinds(self) -> list[tuple[int, object]]:
+        """(bits, outcome) of every grind of a bit or more since `keep_grinds`, in order.
 
-        The low bits of each must be 0: another kernel than the search's computed it from the witness.
+        outcome: (8,) on the device, of which the first is the witness and the second the sample that it led to, both
+        canonical. That sample's low bits must be 0: another kernel than the search's computed it from the witness.
         """
-        if self._skip:
+        if self._ground:
             self._launch(0)
-        taken, self._pow_samples = self._pow_samples, None
+        taken, self._grinds = self._grinds, None
         return taken
 
     def observe(self, x) -> None:
@@ -94,14 +99,13 @@ class Transcript:
         count = math.prod(x.shape)
         if count == 0:
             return
-        if self._skip:
-            self._launch(0)  # a consumed sample comes before what is observed after it
-        flat = x.reshape(count)
+        if self._ground:
+            self._launch(0)  # the sample that a grind consumes comes before what is observed after it
         if self._pending:
-            self._after.append(flat)  # recorded once the sum is
+            self._after.append(x)  # recorded once the sum is
         else:
-            self._queue.append(flat)
-            self._record("observe", flat)
+            self._queue.append(x)
+            self._record_observed(x)
 
     def observe_seed(self, elements) -> None:
         """Absorbs the seed of a sub-protocol: canonical elements, a sequence of integers or an integer array."""
@@ -109,9 +113,9 @@ class Transcript:
         self.observe(_seed_words(self.device, canonical.tobytes()))
 
     def observe_shares(self, shares) -> PendingSum:
-        """Absorbs the sum of `shares`, (P, W) Montgomery words on the device, W <= 8; it is known after the next draw
-        or grind."""
-        if self._skip or self._pending:
+        """Absorbs the sum of `shares`, (P, ...) Montgomery words on the device, of 8 words or fewer each; it is known
+        after the next draw or grind."""
+        if self._ground or self._pending:
             self._launch(0)
         self._pending = PendingSum(shares)
         return self._pending
@@ -161,13 +165,14 @@ class Transcript:
         """
         if self._no_grinding(bits):
             return self.device.asarray(np.zeros(1, dtype=np.uint32))
-        if self._queue or self._skip or self._pending:
+        if self._queue or self._ground or self._pending:
             self._launch(0)
-        witness = grind(self.device, self._state, bits=bits)
+        found = grind_found(self.device, self._state, bits=bits)
+        witness = witness_of(self.device, found)  # nobody may want it: on a lazy device it then costs nothing
         self._record("grind", bits, witness)
         # It stays alone in the queue: the sample that met the difficulty is consumed before anything is observed.
-        self._queue.append(witness)
-        self._skip, self._pow_bits, self._canonical = 1, bits, True
+        self._queue.append(found)
+        self._ground = bits
         return witness
 
     def check_pow(self, bits: int, witness: int) -> bool:
@@ -186,7 +191,7 @@ class Transcript:
     def _check(self, bits: int, witness: int, num_samples: int) -> list[int]:
         """The sample that decides about a witness, and the next ones, canonical."""
         self._record("grind", bits, np.array([witness], dtype=np.uint32))
-        if self._skip:
+        if self._ground:
             self._launch(0)
         self._queue.append(np.array([int(witness) * MONTY_ONE % P], dtype=np.uint32))
         samples, _ = self._launch(1 + num_samples)
@@ -196,7 +201,7 @@ class Transcript:
 
     def state(self):
         """The challenger's (26,) state words with everything observed so far absorbed."""
-        if self._queue or self._skip or self._pending:
+        if self._queue or self._ground or self._pending:
             self._launch(0)
         return self._state
 
@@ -233,10 +238,22 @@ class Transcript:
         if self._trace is not None:
             self._trace.append(step)
 
+    def _record_observed(self, x) -> None:
+        if self._trace is not None:
+            self._record("observe", x.reshape(math.prod(x.shape)))
+
     def _launch(self, num_samples: int, num_indices: int = 0, index_bits: int = 0, num_after: int = 0):
         """Absorbs all that waits, draws what a grind consumed, then the samples, the indices, and samples again."""
-        skip, self._skip = self._skip, 0
-        canonical, self._canonical = self._canonical, False
+        draws = {"num_samples": num_samples, "num_indices": num_indices, "index_bits": index_bits}
+        if self._ground:
+            (found,), self._queue = self._queue, []
+            self._state, samples, indices, outcome = challenge_grind(
+                self.device, self._state, found, num_after=num_after, **draws
+            )
+            if self._grinds is not None:
+                self._grinds.append((self._ground, outcome))
+            self._ground = 0
+            return samples, indices
         segments, self._queue = self._segments(self._queue), []
         if self._pending:
             # The kernel takes one run before the sum and two after it, and no indices then.
@@ -244,38 +261,28 @@ class Transcript:
             pending, self._pending = self._pending, None
             late, self._after = self._segments(self._after), []
             last = not num_indices and len(late) <= 2
-            self._state, samples, pending.value = challenge_shares(
+            self._state, samples, pending.words = challenge_shares(
                 self.device,
                 self._state,
                 segments[-1] if segments else self._state[:0],
                 pending.shares,
                 late[:2],
-                num_samples=skip + num_samples if last else 0,
+                num_samples=num_samples if last else 0,
             )
-            self._record("observe", pending.value)
-            for array in late:
-                self._record("observe", array)
+            for array in (pending.value, *late) if self._trace is not None else ():
+                self._record_observed(array)
             if last:
-                return self._after_grind(samples, skip), samples[:0]
+                return samples, samples[:0]
             segments = late[2:]
         self._absorb(segments[:-MAX_SEGMENTS])
         self._state, samples, indices = challenge(
             self.device,
             self._state,
             segments[-MAX_SEGMENTS:] or [self._state[:0]],
-            num_samples=skip + num_samples,
-            num_indices=num_indices,
-            index_bits=index_bits,
             num_after=num_after,
-            canonical=canonical,
+            **draws,
         )
-        return self._after_grind(samples, skip), indices
-
-    def _after_grind(self, samples, skip: int):
-        """The samples without the first `skip`, which a grind consumed."""
-        if skip and self._pow_samples is not None:
-            self._pow_samples.append((self._pow_bits, samples[:1]))
-        return samples[skip:] if skip else samples
+        return samples, indices
 
     def _absorb(self, segments: list) -> None:
         for start in range(0, len(segments), MAX_SEGMENTS):
@@ -292,7 +299,7 @@ class Transcript:
                 runs[-1].append(array)
             else:
                 runs.append([array])
-        return [self.device.asarray(np.concatenate(run)) if len(run) > 1 else self._one(run[0]) for run in runs]
+        return [self._one(np.concatenate([x.reshape(-1) for x in run]) if len(run) > 1 else run[0]) for run in runs]
 
     def _one(self, array):
         return self.device.asarray(array) if isinstance(array, np.ndarray) else array

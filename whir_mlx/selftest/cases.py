@@ -54,8 +54,9 @@ def _challenge(device, state, *segments, **keywords):
     return _operation("challenge")(device, state, list(segments), **keywords)
 
 
-def _opening(device, indices, rows, *layers, arity):
-    return _operation("gather_opening")(device, rows, list(layers), indices, arity=arity)
+def _opening(device, indices, rows, *stores, arity):
+    layers = tuple((number, 0) for number in range(len(stores)))
+    return _operation("gather_opening")(device, rows, list(stores), indices, layers=layers, arity=arity)
 
 
 def _add_scaled(device, w, coefficients, table):
@@ -112,9 +113,9 @@ def _hashes() -> Iterator[Case]:
         yield Case(
             f"compress: arity {arity}", partial(_operation("compress"), arity=arity), (_words(9, 300 * arity, 8),)
         )
-    for name, sponge, width in (("leaves", True, 64), ("pairs", False, 16)):
+    for name, sponge, shape in (("leaves", True, (256, 64)), ("pairs", False, (512, 8))):
         call = partial(_operation("tree_layers"), levels=4, sponge=sponge)
-        yield Case(f"tree_layers: {name}", call, (_words(10, 256, width),))
+        yield Case(f"tree_layers: {name}", call, (_words(10, *shape),))
 
 
 def _transforms() -> Iterator[Case]:
@@ -171,6 +172,8 @@ def _transcripts() -> Iterator[Case]:
         call = partial(_challenge, num_samples=9, num_indices=40, index_bits=13)
         arrays = (_state(30, buffered, left), _words(31, 3), _words(32, 8), _words(33, 21))
         yield Case(f"challenge: {buffered} waiting, {left} left", call, arrays)
+    call = partial(_operation("challenge_grind", "challenge"), num_samples=5, num_indices=9, index_bits=13)
+    yield Case("challenge_grind", call, (_state(30, 7, 0), ~_words(31, 1)))
     for bits in (4, 12):
         yield Case(f"grind: {bits} bits", partial(_operation("grind"), bits=bits), (_state(34, 3, 0),))
     rows, indices = _words(35, 300, 16), splitmix(36, 50) % np.uint32(300)

@@ -7,7 +7,7 @@ from ...field.numpy_field import add, field_sum, from_montgomery, montgomery_wor
 from .check import require
 from .poseidon2 import poseidon2
 
-__all__ = ["RATE", "STATE_WORDS", "challenge", "challenge_shares", "duplex"]
+__all__ = ["RATE", "STATE_WORDS", "challenge", "challenge_grind", "challenge_shares", "duplex"]
 
 RATE = 8
 """Words absorbed by one permutation; the state's layout is in docs/architecture.md, "Operations"."""
@@ -23,12 +23,10 @@ def challenge(
     num_indices: int = 0,
     index_bits: int = 0,
     num_after: int = 0,
-    canonical: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Absorb, then sample field elements, then sample indices, then sample field elements again.
 
-    Args: state (26,); segments, arrays of words (possibly empty) absorbed in order, each flattened, the first one of
-    canonical words if `canonical`; index_bits <= 27.
+    Args: state (26,); segments, arrays of words (possibly empty) absorbed in order, each flattened; index_bits <= 27.
     Returns the new state (26,), samples (num_samples + num_after,) Montgomery words, and indices (num_indices,) plain
     integers below 2^index_bits, each from a draw that is repeated while its canonical value is not below
     p - (p mod 2^index_bits); with index_bits = 0 nothing is drawn. Buffer words beyond the number of buffered inputs
@@ -37,8 +35,6 @@ def challenge(
     """
     require(state.shape == (STATE_WORDS,), "state", f"of shape ({STATE_WORDS},)", state.shape)
     require(0 <= index_bits <= TWO_ADICITY, "index_bits", f"in 0..{TWO_ADICITY}", index_bits)
-    if canonical:
-        segments = [to_montgomery(segments[0]), *segments[1:]]
     sponge, buffer, left = state[:16], state[16 : 16 + int(state[24])], int(state[25])
     absorbed = np.concatenate([state[:0], *(np.reshape(segment, -1) for segment in segments)])
     if absorbed.size:
@@ -70,20 +66,32 @@ def challenge(
     return new_state, samples, indices
 
 
+def challenge_grind(
+    state: np.ndarray, found: np.ndarray, *, num_samples: int, num_after: int = 0, **draws
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """`challenge` of the witness ~found, with one more sample before the others.
+
+    found: (1,). Returns state, samples and indices of `challenge` (without that sample), and (8,): witness and sample,
+    both canonical, and zeros.
+    """
+    witness = ~found
+    before, first, _ = challenge(state, [to_montgomery(witness)], num_samples=1)
+    outcome = np.zeros(8, np.uint32)
+    outcome[:2] = witness[0], from_montgomery(first[0])
+    return *challenge(before, [], num_samples=num_samples, num_after=num_after, **draws), outcome
+
+
 def challenge_shares(
     state: np.ndarray, before: np.ndarray, shares: np.ndarray, after: list[np.ndarray], *, num_samples: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `challenge` of `before`, the sum of `shares`, (P, W), and `after`; returns state, samples, the sum, (W,)."""
-    require(
-        shares.ndim == 2 and shares.shape[0] >= 1 and 1 <= shares.shape[1] <= 8,
-        "shares",
-        "(P, W), W in 1..8",
-        shares.shape,
-    )
+    """As `challenge` of `before`, the sum of `shares`, (P, ...) of W <= 8 words each, and `after`; returns state,
+    samples, and (8,), the sum and zeros."""
+    require(shares.ndim >= 2 and shares.size > 0, "shares", "(P, ...)", shares.shape)
+    total = field_sum(shares.reshape(shares.shape[0], -1), axis=0)
+    require(total.size <= 8, "a share", "of at most 8 words", total.size)
     require(len(after) <= 2, "after", "of at most 2 arrays", len(after))
-    message = field_sum(shares, axis=0)
-    state, samples, _ = challenge(state, [before, message, *after], num_samples=num_samples)
-    return state, samples, message
+    state, samples, _ = challenge(state, [before, total, *after], num_samples=num_samples)
+    return state, samples, np.pad(total, (0, 8 - total.size))
 
 
 def duplex(sponge: np.ndarray, inputs: np.ndarray) -> np.ndarray:

@@ -8,15 +8,16 @@ __all__ = ["gather_opening"]
 
 
 def gather_opening(
-    rows: np.ndarray, layers: list[np.ndarray], indices: np.ndarray, *, arity: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rows at `indices`, and the other nodes of the group of each layer on each query's path: (R, w), L arrays
-    (nodes, 8) and (Q,) plain integers -> (Q, w) and (Q, L, 8 * (arity - 1))."""
+    rows: np.ndarray, stores: list[np.ndarray], indices: np.ndarray, *, layers: tuple[tuple[int, int], ...], arity: int
+) -> np.ndarray:
+    """The rows at `indices`, and the other nodes of the group of each layer on each query's path: (R, w), arrays
+    (nodes, 8), (Q,) plain integers, and of L layers the store and first node -> the words of (Q, w) and (Q, L, 8 *
+    (arity - 1))."""
     require(arity in (2, 4), "arity", "2 or 4", arity)
     paths = np.zeros((len(indices), len(layers), 8 * (arity - 1)), np.uint32)
     nodes = indices.astype(np.int64)
-    for number, layer in enumerate(layers):
+    for number, (store, start) in enumerate(layers):
         others = np.arange(arity - 1) + (np.arange(arity - 1) >= nodes[:, None] % arity)
-        paths[:, number] = layer[nodes[:, None] // arity * arity + others].reshape(len(nodes), -1)
+        paths[:, number] = stores[store][start + nodes[:, None] // arity * arity + others].reshape(len(nodes), -1)
         nodes = nodes // arity
-    return rows[indices], paths
+    return np.concatenate([rows[indices].reshape(-1), paths.reshape(-1)])

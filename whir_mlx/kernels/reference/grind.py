@@ -9,7 +9,7 @@ from .challenge import RATE, STATE_WORDS
 from .check import require
 from .poseidon2 import poseidon2
 
-__all__ = ["grind"]
+__all__ = ["grind", "grind_found"]
 
 _FIRST_BLOCK = 2**6
 _LAST_BLOCK = 2**15
@@ -45,3 +45,8 @@ def grind(state: np.ndarray, *, bits: int) -> np.ndarray:
             return candidates[hits[:1]]
         start, size = start + size, min(2 * size, _LAST_BLOCK)
     raise WhirError(f"grind: no witness of {bits} bits exists for this transcript")
+
+
+def grind_found(state: np.ndarray, *, bits: int) -> np.ndarray:
+    """The complement of `grind`."""
+    return ~grind(state, bits=bits)
