@@ -4,11 +4,14 @@
 // Where `ground` is 1, first is what grind.metal found, one word: its complement is the canonical witness, which is absorbed, and the
 // next sample decides about it and goes to `message`.
 // size: [words of first, of second, of third, samples, indices, index_bits, P, W, samples after the indices, ground]. tables:
-// (398,), see cooperative.h. state, new_state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array
-// where the length is 0). samples: (max(1, all samples),) Montgomery words; indices: (max(1, indices),) plain integers; unused
-// places get 0. message: (8,), the sum, or the witness and its sample, both canonical (P is 0 then).
+// (398,), see cooperative.h. state: (26,), see docs/architecture.md. first, second, third: Montgomery words (any array where the
+// length is 0). out: the new state, two zeros, the message's 8 words (the sum, or the witness and its sample, both canonical: P is 0
+// then), the samples, Montgomery words, and the indices, plain integers; one array, since each costs the host as much as a launch.
 // Grid: one SIMD group, of 16 or 32 threads.
 #include "challenger.h"
+
+#define CHALLENGE_MESSAGE 28
+#define CHALLENGE_SAMPLES 36
 
 kernel void challenge(
     const constant uint* size [[buffer(0)]],
@@ -18,10 +21,7 @@ kernel void challenge(
     const device uint* second [[buffer(4)]],
     const device uint* third [[buffer(5)]],
     const device uint* shares [[buffer(6)]],
-    device uint* new_state [[buffer(7)]],
-    device uint* samples [[buffer(8)]],
-    device uint* indices [[buffer(9)]],
-    device uint* message [[buffer(10)]],
+    device uint* out [[buffer(7)]],
     uint thread_index_in_simdgroup [[thread_index_in_simdgroup]]) {
   Cooperative p;
   cooperative_load(p, thread_index_in_simdgroup, tables);
@@ -56,8 +56,8 @@ kernel void challenge(
   uint mask = uint((1u << int(size[5])) - 1u);
   bool ground = int(size[9]) != 0;
   int wanted = int(size[3]), last_index = wanted + int(size[4]), total = last_index + int(size[8]);
-  STORE_IF(lane == uint(0), samples, uint(0), uint(0));
-  STORE_IF(lane == uint(0), indices, uint(0), uint(0));
+  // Draw n is index n - wanted, and lies behind all samples.
+  int indices = CHALLENGE_SAMPLES + int(size[8]);
   // Without new words those that were buffered still wait.
   uint words = state[16 + (c.word & 7)];
   int block = end > buffered ? 0 : end, waiting = end > buffered ? 0 : buffered, drawn = ground ? -1 : 0;
@@ -95,12 +95,12 @@ kernel void challenge(
         decided = field_mul(sample, uint(1));
         drawn = 0;
       } else if (drawn < wanted || drawn >= last_index) {
-        STORE_IF(lane == uint(0), samples, uint(drawn < wanted ? drawn : drawn - int(size[4])), sample);
+        STORE_IF(lane == uint(0), out, uint(CHALLENGE_SAMPLES + (drawn < wanted ? drawn : drawn - int(size[4]))), sample);
         drawn += 1;
       } else {
         uint value = field_mul(sample, uint(1));
         if (first_lane(value) != FIELD_P - 1u) {
-          STORE_IF(lane == uint(0), indices, uint(drawn - wanted), value & mask);
+          STORE_IF(lane == uint(0), out, uint(indices + drawn), value & mask);
           drawn += 1;
         }
       }
@@ -108,15 +108,15 @@ kernel void challenge(
   }
   ROLLED_LOOP
   for (int missing = drawn > wanted ? drawn : wanted; missing < last_index; missing++) {
-    STORE_IF(lane == uint(0), indices, uint(missing - wanted), uint(0));
+    STORE_IF(lane == uint(0), out, uint(indices + missing), uint(0));
   }
 
   uint told = select(uint(0), summed, lane < uint(message_words));
   if (ground) told = select(select(uint(0), decided, lane == uint(1)), ~uint(first[0]), lane == uint(0));
-  STORE_IF(lane < uint(8), message, lane, told);
-  STORE_IF(lane < uint(16), new_state, lane, c.s);
-  STORE_IF(lane < uint(8), new_state, lane + 16, select(uint(0), words, lane < uint(waiting)));
-  STORE_IF(lane == uint(0), new_state, uint(24), uint(waiting));
+  STORE_IF(lane < uint(8), out, lane + CHALLENGE_MESSAGE, told);
+  STORE_IF(lane < uint(16), out, lane, c.s);
+  STORE_IF(lane < uint(8), out, lane + 16, select(uint(0), words, lane < uint(waiting)));
   // Outputs are gone as soon as an input waits.
-  STORE_IF(lane == uint(0), new_state, uint(25), uint(waiting > 0 ? 0 : c.left));
+  uint counts = select(select(uint(0), uint(waiting > 0 ? 0 : c.left), lane == uint(1)), uint(waiting), lane == uint(0));
+  STORE_IF(lane < uint(4), out, lane + 24, counts);
 }

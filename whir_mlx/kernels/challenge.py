@@ -13,6 +13,8 @@ from .device import Device
 from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
+# Where a step's result has its message and its samples, after which the indices come; the state comes first.
+MESSAGE, SAMPLES = 28, 36
 MAX_ABSORBED = 1 << 30  # the kernel counts them, and what is buffered, in one `int`
 
 
@@ -28,12 +30,11 @@ class _FixedBuffers(threading.local):
     def __init__(self, device: Device):
         self.size = np.zeros(10, np.uint32)
         self.state = np.zeros(26, np.uint32)
-        self.words, self.shares, self.samples, self.indices = (np.zeros(n, np.uint32) for n in self.LIMITS)
+        self.words, self.shares = (np.zeros(n, np.uint32) for n in self.LIMITS[:2])
         self.late = np.zeros_like(self.words)
-        self.new_state = np.zeros(26, np.uint32)
-        self.message = np.zeros(8, np.uint32)
+        self.out = np.zeros(SAMPLES + sum(self.LIMITS[2:]), np.uint32)
         buffers = [self.size, tables(device), self.state, self.words, self.late, self.late, self.shares]
-        buffers += [self.new_state, self.samples, self.indices, self.message]
+        buffers.append(self.out)
         self.run = device.bind("challenge", buffers, grid=(device.simd_width, 1, 1), lanes=device.simd_width)
         self._packed_size = memoryview(self.size).cast("B")
 
@@ -44,7 +45,7 @@ class _FixedBuffers(threading.local):
         the shares' count and words, samples after the indices, whether the segment is what a grind found.
         """
         num_samples, num_indices = numbers[0] + numbers[5], numbers[1]
-        if num_samples > len(self.samples) or num_indices > len(self.indices):
+        if num_samples > self.LIMITS[2] or num_indices > self.LIMITS[3]:
             return None
         before = len(segments) if shares is None else 1
         early = _fill(self.words, segments[:before])
@@ -58,10 +59,7 @@ class _FixedBuffers(threading.local):
         self.state[:] = state
         self.SIZE.pack_into(self._packed_size, 0, early, late, 0, *numbers)
         self.run()
-        samples = self.samples[:num_samples].copy() if num_samples else _NOTHING
-        indices = self.indices[:num_indices].copy() if num_indices else _NOTHING
-        told = shares is not None or numbers[6]
-        return self.new_state.copy(), samples, indices, self.message.copy() if told else _NOTHING
+        return _parts(self.out[: SAMPLES + num_samples + num_indices].copy(), num_samples)
 
 
 def _fill(buffer: np.ndarray, segments: list) -> int | None:
@@ -75,8 +73,10 @@ def _fill(buffer: np.ndarray, segments: list) -> int | None:
     return end
 
 
-_NOTHING = np.zeros(0, np.uint32)
-_NOTHING.setflags(write=False)
+def _parts(out, num_samples: int) -> tuple:
+    """State, samples, indices and message of a step: views, of which those that nobody uses cost a graph nothing."""
+    indices = SAMPLES + num_samples
+    return out[:26], out[SAMPLES:indices], out[indices:], out[MESSAGE:SAMPLES]
 
 
 @lru_cache(maxsize=8)
@@ -137,7 +137,7 @@ def _drawn(device: Device, state, segments: list, samples: int, num_indices: int
     )
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))
-    return state, samples, indices if num_indices else indices[:0], message
+    return state, samples, indices, message
 
 
 @operation
@@ -171,13 +171,13 @@ def _step(device, state, segments: list, shares, samples: int, indices: int, ind
     while len(runs) < 3:
         runs.append(state)
         sizes.append(0)
-    new_state, drawn, positions, message = device.launch(
+    (out,) = device.launch(
         "challenge",
         (*sizes, *numbers),
         [tables(device), state, *runs, state if shares is None else shares],
-        [(26,), (max(1, samples + after),), (max(1, indices),), (8,)],
+        [(SAMPLES + samples + after + indices,)],
         grid=(device.simd_width, 1, 1),
         group=(device.simd_width, 1, 1),
         lanes=device.simd_width,
     )
-    return new_state, drawn if samples + after else drawn[:0], positions, message
+    return _parts(out, samples + after)
