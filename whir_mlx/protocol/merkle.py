@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class MerkleTree:
     rows: object
     stores: tuple
 
-    @property
+    @cached_property
     def places(self) -> list[tuple[int, int, int]]:
         """Of every layer its store, its first node there and its number of nodes."""
         height, places, store, start = self.rows.shape[0], [], 0, 0

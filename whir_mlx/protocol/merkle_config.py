@@ -6,6 +6,7 @@ Source: p3-merkle-tree 0.8.0 (`merkle_tree.rs`, `mmcs/mod.rs`), p3-symmetric 0.8
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = ["DIGEST_WIDTH", "TREE_NAMES", "TreeConfig", "tree_config"]
 
@@ -49,12 +50,9 @@ class TreeConfig:
                 return name
         return f"arity{self.arity}-rate{self.leaf_rate}"
 
-    def layer_lengths(self, height: int) -> list[int]:
+    def layer_lengths(self, height: int) -> tuple[int, ...]:
         """Padded lengths of the layers above `height` (a power of two) leaves, leaves first, the root's 1 last."""
-        lengths = [_padded(height, self.arity)]
-        while lengths[-1] > 1:
-            lengths.append(_padded(lengths[-1] // self.arity, self.arity))
-        return lengths
+        return _layer_lengths(self.arity, height)
 
     def cap_layer(self, height: int) -> int:
         """Index into `layer_lengths` of the layer that is the commitment of a tree of `height` leaves."""
@@ -66,6 +64,14 @@ class TreeConfig:
         lengths = self.layer_lengths(height)
         layer = self.cap_layer(height)
         return min(self.arity ** (len(lengths) - 1 - layer), lengths[layer])
+
+
+@lru_cache(maxsize=256)
+def _layer_lengths(arity: int, height: int) -> tuple[int, ...]:
+    lengths = [_padded(height, arity)]
+    while lengths[-1] > 1:
+        lengths.append(_padded(lengths[-1] // arity, arity))
+    return tuple(lengths)
 
 
 def _padded(length: int, arity: int) -> int:

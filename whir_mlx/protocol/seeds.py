@@ -67,7 +67,8 @@ def seed_bytes(version: int, name: str, pattern: str, label: bytes) -> bytes:
     return b"".join([identifier, keccak256(pattern.encode("ascii")), len(label).to_bytes(4, "big"), label, b"\x80"])
 
 
-# The arguments are plain text, so equal statements share an entry and nothing of a caller's objects is kept alive.
+# The arguments here and below are plain text and numbers, so equal statements share an entry and nothing of a caller's
+# objects is kept alive.
 @lru_cache(maxsize=256)
 def _seed(version: int, name: str, pattern: str, label: bytes) -> np.ndarray:
     elements = pack_bytes(seed_bytes(version, name, pattern, label))
@@ -79,6 +80,7 @@ def _numbers(*values: int) -> bytes:
     return b"".join(chunk_u64(value) for value in values)
 
 
+@lru_cache(maxsize=1)
 def commitment_seed() -> np.ndarray:
     """Seed played before the initial commitment's cap is absorbed."""
     return _seed(1, "p3-sumcheck-layout-commitment", pattern_text(opaque("commitment")), b"")
@@ -114,6 +116,7 @@ def batching_seed(layout: Layout, num_claims: int, num_ood: int) -> np.ndarray:
     return _seed(1, "p3-sumcheck-layout-batching", pattern_text(challenge("batching")), label)
 
 
+@lru_cache(maxsize=64)
 def sumcheck_seed(rounds: int, pow_bits: int) -> np.ndarray:
     """Seed of one sumcheck; empty for no rounds, when nothing is absorbed."""
     if rounds == 0:
@@ -126,6 +129,7 @@ _NO_SEED = np.zeros(0, dtype=np.uint32)
 _NO_SEED.setflags(write=False)
 
 
+@lru_cache(maxsize=64)
 def whir_seed(config: WhirConfig, num_batches: int) -> np.ndarray:
     """Seed of the WHIR run; num_batches counts opening batches, not columns."""
     return _seed(3, "p3-whir", whir_pattern(config), whir_label(config, num_batches))
