@@ -158,15 +158,15 @@ def challenge_shares(device: Device, state, before, shares, after: list, *, num_
 
 def _step(device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after=0, ground=False):
     check_shape("state", state.shape, ndim=1, last=26)
-    sizes = [product(x.shape) for x in segments]
-    if sum(sizes) >= MAX_ABSORBED:
-        raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
     added = (0, 0) if shares is None else (shares.shape[0], product(shares.shape[1:]))
     fixed = _fixed(device)
     numbers = (samples, indices, index_bits, *added, after, int(ground))
     outputs = fixed.step(state, segments, shares, numbers) if fixed.run else None
     if outputs is not None:
         return outputs
+    sizes = [product(x.shape) for x in segments]
+    if sum(sizes) >= MAX_ABSORBED:
+        raise ValueError(f"segments must hold fewer than 2^30 words together, got {sum(sizes)}")
     runs = [x if n else state for x, n in zip(segments, sizes)]
     while len(runs) < 3:
         runs.append(state)
