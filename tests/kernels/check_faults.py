@@ -28,6 +28,18 @@ EXCHANGE = (
 }
 """
 )
+# The same once, in device memory.
+DEVICE_EXCHANGE = (
+    BY_GROUP
+    + """
+  out[i] = x[i];
+  GROUP_BARRIER_DEVICE();
+  uint next = out[((l + 1) & 63) + g * 64];
+  GROUP_BARRIER_DEVICE();
+  out[i] = next + uint(0 & size[0]);
+}
+"""
+)
 # Each thread takes the word of the lane across, by both functions.
 SHUFFLE = (
     BY_GROUP
@@ -103,6 +115,24 @@ FAULTS = {
         "GROUP_BARRIER();\n  tile[l]",
         "tile[l]",
         r"race: (writes|reads) tile\[\d+\], which thread .* of group .* (read|wrote) in probe.metal:\d+",
+    ),
+    "barrier that orders no device memory": (
+        DEVICE_EXCHANGE,
+        "x[i];\n  GROUP_BARRIER_DEVICE",
+        "x[i];\n  GROUP_BARRIER",
+        r"race: (reads|writes) out\[|reads out\[\d+\] before",
+    ),
+    "barrier that orders no device memory, between reading and writing": (
+        DEVICE_EXCHANGE,
+        "* 64];\n  GROUP_BARRIER_DEVICE",
+        "* 64];\n  GROUP_BARRIER",
+        r"race: writes out\[\d+\], which thread .* read in",
+    ),
+    "device memory of another group behind a barrier": (
+        DEVICE_EXCHANGE,
+        "((l + 1) & 63) + g * 64",
+        "(i + 1) & 127",
+        r"race: reads out\[\d+\], which thread .* of group \([01], 0, 0\) wrote|reads out\[\d+\] before",
     ),
     "unset threadgroup word": (
         EXCHANGE,

@@ -33,15 +33,22 @@ static std::vector<ucontext_t> threads;
 static std::vector<uint> lanes;
 static uint current;
 
-static void wait_for_group() { swapcontext(&threads[current], &scheduler); }
+static std::vector<char> at_barrier;
+
+// The threads of a SIMD group take as many turns as each other between barriers; SIMD groups may take different numbers.
+static void take_turns() { swapcontext(&threads[current], &scheduler); }
+static void wait_for_group() {
+  at_barrier[current] = 1;
+  take_turns();
+}
 #define __syncthreads wait_for_group
 
 static inline uint exchange(uint value, uint from) {
   uint self = current;
   lanes[self] = value;
-  wait_for_group();
+  take_turns();
   uint got = lanes[(self & ~31u) | (from & 31u)];
-  wait_for_group();
+  take_turns();
   return got;
 }
 static inline void atomicMax(uint* word, uint value) {

@@ -22,11 +22,13 @@ static void** buffers; static std::vector<char> finished; static void run_thread
 }} extern "C" void launch(void** arguments, const int* grid, const int* group) {{
   buffers = arguments; blockDim = uint3{{uint(group[0]), uint(group[1]), uint(group[2])}}; uint count = blockDim.x *
   blockDim.y * blockDim.z; std::vector<char> stacks(size_t(count) * {stack}); threads.resize(count);
-  lanes.assign(count, 0); for (blockIdx.z = 0; blockIdx.z < uint(grid[2]); blockIdx.z++) for (blockIdx.y = 0;
+  lanes.assign(count, 0); at_barrier.assign(count, 0);
+  for (blockIdx.z = 0; blockIdx.z < uint(grid[2]); blockIdx.z++) for (blockIdx.y = 0;
   blockIdx.y < uint(grid[1]); blockIdx.y++) for (blockIdx.x = 0; blockIdx.x < uint(grid[0]); blockIdx.x++) {{
     finished.assign(count, 0); bool fresh = true; for (uint left = count; left > 0; fresh = false) {{
-      for (current = 0; current < count; current++) {{
-        if (finished[current]) continue; uint row = current / blockDim.x; threadIdx = uint3{{current % blockDim.x, row
+      bool all_wait = true; for (current = 0; current < count; current++) {{
+        if (finished[current] || at_barrier[current]) continue; all_wait = false;
+        uint row = current / blockDim.x; threadIdx = uint3{{current % blockDim.x, row
         % blockDim.y, row / blockDim.y}}; if (!{waits}) {{
           {call}; finished[current] = 1;
         }} else {{
@@ -35,7 +37,7 @@ static void** buffers; static std::vector<char> finished; static void run_thread
             threads[current].uc_stack.ss_size = {stack}; makecontext(&threads[current], run_thread, 0);
           }} swapcontext(&scheduler, &threads[current]);
         }} left -= finished[current];
-      }}
+      }} if (all_wait) at_barrier.assign(count, 0);
     }}
   }}
 }}

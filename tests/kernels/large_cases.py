@@ -274,6 +274,12 @@ def large_cases() -> list[LargeCase]:
         call = partial(operation("ntt"), log_rows=log_rows, inverse=inverse)
         label = f"ntt 2^{log_input} to 2^{log_rows} x {width}{' inverse' if inverse else ''}"
         cases.append(LargeCase(label, call, (StandIn((1 << log_input, width)),)))
+    # No more is taken; there is one group, so it runs whole.
+    f, drawn = StandIn((1 << 16, 4)), np.concatenate([np.arange(16), [0] * 9, [4]]).astype(np.uint32)
+    call = partial(operation("sumcheck_rest"), rounds=2, log_stride=0, falling=False)
+    cases.append(LargeCase("sumcheck_rest", call, (drawn, f, f, small)))
+    call = partial(operation("sumcheck_phase", "sumcheck_rest"), rounds=1, log_stride=15, falling=True)
+    cases.append(LargeCase("sumcheck_phase", call, (drawn, small, f, f)))
     state = np.concatenate([np.arange(24), [3, 0]]).astype(np.uint32)
     cases.append(LargeCase("grind", partial(_grind, start=P - (3 << 15), tries=2), (state,)))
     cases.append(LargeCase("simd_width", operation("simd_width"), ()))

@@ -87,6 +87,7 @@ bool simd_any(bool);
 bool simd_all(bool);
 
 enum class mem_flags { mem_none, mem_device, mem_threadgroup };
+METAL_FUNC constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(int(a) | int(b)); }
 void threadgroup_barrier(mem_flags);
 void simdgroup_barrier(mem_flags);
 

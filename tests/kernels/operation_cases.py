@@ -140,6 +140,26 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
     return found
 
 
+def rest_cases(rng, sizes: tuple[tuple[int, int], ...]) -> list[Case]:
+    """The rest of a sumcheck phase of so many values and rounds, and whole phases, in both orders."""
+    found = []
+    for n, rounds in sizes:
+        block = n & -n
+        # The first variable of the largest blocks, of the smallest, and the last variable.
+        for stride, falling in sorted({(block.bit_length() - 2, True), (rounds, True), (0, False)}):
+            call = partial(operation("sumcheck_rest"), rounds=rounds, log_stride=stride, falling=falling)
+            label = f"sumcheck_rest {n} values, {rounds} rounds, stride 2^{stride}{' falling' if falling else ''}"
+            arrays = (challenge_state(rng, 0, 4), words(rng, n, 4), words(rng, n, 4), words(rng, 4))
+            found.append(Case(label, call, arrays))
+            # A seed of less than a block of 8 words, with a message that fills one or several, and of whole blocks.
+            seed = words(rng, (1, 7, 8, 21)[len(found) // 2 % 4])
+            phase = operation("sumcheck_phase", "sumcheck_rest")
+            call = partial(phase, rounds=rounds, log_stride=stride, falling=falling)
+            label = label.replace("rest", "phase") + f", seed of {len(seed)}"
+            found.append(Case(label, call, (challenge_state(rng, 0, 4), seed, words(rng, n, 4), words(rng, n, 4))))
+    return found
+
+
 def fold_cases(rng, shapes: tuple[tuple[int, int], ...]) -> list[Case]:
     """Contractions of matrices along both axes, base and extension, one and a batch of two."""
     found = []
@@ -265,6 +285,8 @@ def small_cases(seed: int = 1) -> list[Case]:
         *hash_cases(rng, (1, 33)),
         *ntt_cases(rng, (1, 2, 3, 4, 5, 9), (1, 3, 16)),
         *table_cases(rng, (1, 4, 8)),
+        # Fewer pairs than a SIMD group has threads, as many, several SIMD groups of which the last is not full.
+        *rest_cases(rng, ((4, 1), (64, 5), (176, 2))),
         *fold_cases(rng, ((2, 2), (4, 16), (512, 16), (16, 128))),
         *transcript_cases(rng, (4, 10)),
     ]
@@ -278,6 +300,8 @@ def large_cases(seed: int = 2) -> list[Case]:
         *hash_cases(rng, (1000,)),
         *ntt_cases(rng, (10, 13, 17), (1, 4, 16, 24)),
         *table_cases(rng, (13, 17)),
+        # Several values a thread, at most; an odd number of blocks.
+        *rest_cases(rng, ((1 << 13, 3), (1 << 16, 13), (3 << 10, 8))),
         *fold_cases(rng, ((4096, 16), (1 << 16, 2), (64, 4096), (1 << 15, 8), (1 << 17, 1))),
         *transcript_cases(rng, (14, 16)),
     ]

@@ -93,6 +93,27 @@ FAULTS: dict[str, Fault] = {
         "0 * (level & 1), s)",
         "race: (reads|writes) digests",
     ),
+    "a barrier that orders no device memory": Fault(
+        "check",
+        "sumcheck_rest",
+        "GROUP_BARRIER_DEVICE();",
+        "GROUP_BARRIER();",
+        r"race: reads values\[\d+\], which .* wrote|reads values\[\d+\] before",
+    ),
+    "shares added up too soon": Fault(
+        "check",
+        "sumcheck_rest",
+        "    GROUP_BARRIER();\n    if (own == 0)",
+        "    if (own == 0)",
+        r"race: (reads|writes) shares|reads shares\[\d+\] before",
+    ),
+    "a challenge taken before it is drawn": Fault(
+        "check",
+        "sumcheck_rest",
+        "    GROUP_BARRIER();\n    int next",
+        "    int next",
+        r"race: (reads|writes) drawn|reads drawn\[\d+\] before",
+    ),
     "race between rows": Fault(
         "check",
         "eq_outer",
@@ -176,6 +197,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "no reduction of a sum": Fault(
         "answer", "field_arithmetic", "return min(sum, sum - FIELD_P);", "return sum;", "wrong answer"
+    ),
+    "outputs of the sponge in the other order": Fault(
+        "answer", "sumcheck_rest", "7 - (lane & 3)", "4 + (lane & 3)", "wrong answer"
     ),
     "children swapped": Fault(
         "answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from tests.helpers import load_proof
-from tests.kernels.check_faults import COPY, EXCHANGE, FAULTS, OVERTAKING, SANITIZED, SEEN, SHUFFLE
+from tests.kernels.check_faults import (
+    COPY,
+    DEVICE_EXCHANGE,
+    EXCHANGE,
+    FAULTS,
+    OVERTAKING,
+    SANITIZED,
+    SEEN,
+    SHUFFLE,
+)
 from tests.kernels.conftest import make_target
 from tests.kernels.operation_cases import operation, words
 from tests.proving import commit
@@ -58,6 +67,7 @@ def test_sound_texts_run(seed, lock_step):
     options = {"seed": seed, "lock_step": lock_step}
     assert np.array_equal(probe(COPY, **options), x)
     assert np.array_equal(probe(EXCHANGE, **options), (x & 64) + (x + 2) % 64)
+    assert np.array_equal(probe(DEVICE_EXCHANGE, **options), (x & 64) + (x + 1) % 64)
     assert np.array_equal(probe(SHUFFLE, **options), x)
 
 

@@ -19,6 +19,7 @@ from tests.kernels.operation_cases import (
     hash_cases,
     ntt_cases,
     operation,
+    rest_cases,
     table_cases,
     transcript_cases,
     words,
@@ -93,6 +94,12 @@ def table_sizes(rng) -> list[Case]:
     return cases
 
 
+def phase_sizes(rng) -> list[Case]:
+    """Groups are 16 or 32 threads to 256 or 512: below, at and above each; a last SIMD group that is not full."""
+    sizes = ((4, 1), (8, 2), (24, 2), (32, 1), (64, 4), (128, 6), (136, 1), (544, 4), (1024, 2), (1056, 4), (2080, 3))
+    return rest_cases(rng, sizes)
+
+
 def contraction_sizes(rng) -> list[Case]:
     """Axis 0: 8 columns and a vector of them change the mode, 256 rows are a thread's chunk. Axis 1: 64 columns do."""
     shapes = [(1, 1), (2, 1), (1, 2), (4, 4), (2, 8), (8, 8), (4, 16), (256, 8), (512, 8), (128, 2), (256, 4), (4, 32)]
@@ -132,6 +139,7 @@ GROUPS = {
     "transforms": ntt_sizes,
     "reductions": reduction_sizes,
     "tables": table_sizes,
+    "sumcheck phases": phase_sizes,
     "contractions": contraction_sizes,
     "transcript": transcript_sizes,
 }
@@ -170,14 +178,17 @@ def test_around_every_switch_in_lock_step(group):
 
 
 @pytest.mark.skipif(not cpu.available(), reason="no C++ compiler is installed")
-def test_transcript_in_narrow_simd_groups():
+@pytest.mark.parametrize("group", ["transcript", "sumcheck phases"])
+def test_transcript_in_narrow_simd_groups(group):
     # The challenger takes SIMD groups of 16 or 32; 32 are checked above.
     narrow = get_check_device(simd_width=16)
-    assert [line for case, want in group_cases("transcript") for line in differences(narrow, case, want)] == []
+    assert [line for case, want in group_cases(group) for line in differences(narrow, case, want)] == []
 
 
 @pytest.mark.parametrize("value", [0, P - 1])
-@pytest.mark.parametrize("group", ["elementwise", "hashes", "transforms", "reductions", "contractions"])
+@pytest.mark.parametrize(
+    "group", ["elementwise", "hashes", "transforms", "reductions", "sumcheck phases", "contractions"]
+)
 def test_extremes(target, group, value):
     # All words 0, and all the largest: sums and products are as large as they get. A few sizes of each operation.
     for case, _ in group_cases(group)[:: 7 if group != "elementwise" else 17]:

@@ -78,7 +78,7 @@ def test_whole_groups_where_threads_work_together():
             )
             x, y, z = kernel.group
             assert x * y * z % 32 == 0 or ("GROUP_BARRIER" in body and "simd" not in body), (label, name, kernel.group)
-    assert {"ntt", "tree_layers", "challenge"} <= seen
+    assert {"ntt", "tree_layers", "challenge", "sumcheck_rest"} <= seen
 
 
 @pytest.mark.parametrize("log_rows", [21, 24])

@@ -211,6 +211,39 @@ def test_sumcheck(n, prefix):
     assert [ints(x) for x in folded] == [lists(sumcheck.fold(x, r, prefix)) for x in (f, w)]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("prefix", [False, True])
+def test_rounds_of_a_sumcheck(prefix, whole):
+    # Three of five rounds, the first after a seed or after a challenge, against the oracle's fold, sum and challenger.
+    f, w, r = exts(18, 32), exts(19, 32), exts(20, 1)[0]
+    challenger = Challenger()
+    challenger.observe(range(1, 4))
+    challenger.sample_ext()
+    keywords = {"rounds": 3, "log_stride": 4 if prefix else 0, "falling": prefix}
+    state, tables = sample(observe(FRESH, range(1, 4)), 4)[0], (words(f), words(w))
+    if whole:
+        challenger.observe(range(9, 14))
+        got = op("sumcheck_phase", "sumcheck_rest")(state, words(list(range(9, 14))), *tables, **keywords)
+    else:
+        f, w = sumcheck.fold(f, r, prefix), sumcheck.fold(w, r, prefix)
+        got = op("sumcheck_rest")(state, *tables, words(r), **keywords)
+    sent, drawn = [], [] if whole else [r]
+    for _ in range(3):
+        sent.append([c for value in sumcheck.round_values(f, w, prefix) for c in value])
+        challenger.observe(sent[-1])
+        drawn.append(challenger.sample_ext())
+        f, w = sumcheck.fold(f, drawn[-1], prefix), sumcheck.fold(w, drawn[-1], prefix)
+    assert got[0].tolist() == sample_nothing(challenger)
+    assert ints(got[1][: 8 * 3].reshape(3, 8)) == sent and got[1][8 * 3 :].tolist() == got[0].tolist()
+    assert ints(got[2]) == lists(drawn if prefix else drawn[::-1])
+    assert [ints(x) for x in got[3:]] == [lists(f), lists(w)]
+
+
+def sample_nothing(challenger: Challenger) -> list[int]:
+    """The oracle's state with nothing buffered, as words of ours."""
+    return [*words(challenger.state).tolist(), *[0] * 9, len(challenger.outputs)]
+
+
 @pytest.mark.parametrize("log_stride", range(4))
 def test_pairs(log_stride):
     x = np.arange(16 * 4, dtype=np.uint32).reshape(16, 4)
@@ -261,6 +294,10 @@ def zeros(*shape: int) -> np.ndarray:
     return np.zeros(shape, np.uint32)
 
 
+REST = {"rounds": 1, "log_stride": 0, "falling": False}
+WAITING = np.array([0] * 24 + [1, 0], np.uint32)
+
+
 @pytest.mark.parametrize(
     "name, arguments, keywords, message",
     [
@@ -282,6 +319,10 @@ def zeros(*shape: int) -> np.ndarray:
         ("fold_axis", [zeros(3, 2), zeros(2, 4)], {"axis": 0, "ext": False}, "weights must be of shape .3, 4."),
         ("sumcheck_round", [zeros(8, 4), zeros(4, 4)], {"log_stride": 0}, "w must be of the shape of f"),
         ("sumcheck_fold", [zeros(4, 4), zeros(4, 4), zeros(4)], {"log_stride": 2}, "N a multiple of 8"),
+        ("sumcheck_rest", [FRESH, zeros(4, 4), zeros(4, 4), zeros(4)], REST | {"rounds": 2}, "N a multiple of 2"),
+        ("sumcheck_rest", [FRESH, zeros(4, 4), zeros(4, 4), zeros(4)], REST | {"rounds": 0}, "rounds must be"),
+        ("sumcheck_rest", [WAITING, zeros(4, 4), zeros(4, 4), zeros(4)], REST, "with nothing buffered, got .1 0."),
+        ("sumcheck_phase", [FRESH, zeros(0), zeros(4, 4), zeros(4, 4)], REST, "seed must be of at least one word"),
         ("dot", [zeros(4, 4), zeros(1, 4)], {}, "b must be of the shape of a"),
         ("query_weights", [zeros(4, 4), zeros(0, 4, 4), zeros(4), [4]], {"log_domain": 2}, "indices must be below 2.2"),
         ("query_weights", [zeros(4, 4), zeros(1, 2, 4), zeros(4), []], {"log_domain": 2}, "ood_tables must be"),
@@ -291,4 +332,4 @@ def zeros(*shape: int) -> np.ndarray:
 )
 def test_refusals(name, arguments, keywords, message):
     with pytest.raises(ValueError, match=message):
-        op(name)(*arguments, **keywords)
+        op(name, "sumcheck_rest" if name == "sumcheck_phase" else None)(*arguments, **keywords)

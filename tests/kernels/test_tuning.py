@@ -9,6 +9,7 @@ from tests.helpers import load_proof
 from tests.kernels.cuda_emulator import EmulatedCuda
 from tests.proving import commit
 from whir_mlx.kernels.device import NAMES
+from whir_mlx.kernels.sumcheck_rest import MOST_VALUES
 from whir_mlx.kernels.targets.compiler import find_compiler
 from whir_mlx.kernels.tree_layers import MOST_LEVELS
 from whir_mlx.kernels.tuning import TUNING, apple_family, check_tuning, tuning_for
@@ -54,6 +55,8 @@ def test_entries_keep_the_hardwares_limits(key):
     assert 4 * entry.tile_words <= 32768 and across * along <= entry.group_threads <= 1024
     powers = (entry.tile_words, entry.tile_lanes, entry.sum_threads, entry.group_threads, entry.fold_rows)
     assert all(x > 0 and x & (x - 1) == 0 for x in powers)
+    # Kernels know of 32 SIMD groups at most, and sumcheck_rest of values that one group takes in a reasonable time.
+    assert entry.rest_threads in (0, 256, 512, 1024) and entry.rest_values <= MOST_VALUES
     assert entry.tree_threads in (256, 512, 1024) and entry.tree_levels <= MOST_LEVELS
     # At least one level a pass, and a group's lanes within a tile's.
     assert across <= entry.tile_lanes < entry.tile_words
@@ -81,9 +84,13 @@ def test_an_apple_entry_makes_the_same_proof():
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler is installed")
 def test_launches_follow_the_table():
-    """A table with other numbers gives other launches, and the same proof: small tiles, and layers one a launch."""
+    """A table with other numbers gives other launches, and the same proof: small tiles, layers and rounds one a
+    launch."""
     case, sizes = load_proof("suffix_n10_k4_johnson"), []
-    for changes in ({}, {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": (256, 256)}):
+    for changes in (
+        {},
+        {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": (256, 256), "rest_values": 0},
+    ):
         device = EmulatedCuda()
         device.tuning = replace(device.tuning, **changes)
         launched = []
@@ -92,5 +99,6 @@ def test_launches_follow_the_table():
             launched.append(name) or launch(name, *a, **k)
         )
         assert open_proof(commit(case.args, case.arguments, device), case.arguments["schedule"]) == case.proof
-        sizes.append((launched.count("ntt"), launched.count("tree_layers")))
+        sizes.append([launched.count(name) for name in ("ntt", "tree_layers", "sumcheck_rest", "sumcheck_fold")])
     assert sizes[1][0] > sizes[0][0] and sizes[0][1] > sizes[1][1] == 0
+    assert sizes[0][2:] == [2, 0] and sizes[1][2:] == [0, 2]

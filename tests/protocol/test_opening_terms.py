@@ -85,14 +85,12 @@ def test_first_rounds_on_the_terms_are_the_rounds_on_the_cube(order, n, k):
     )
     f = [ext(x) for x in column]
     w = [add(x, y) for x, y in zip(eq_table(point), next_table(point), strict=True)]
-    for message, challenge in zip(run.round_polynomials, run.challenges, strict=True):
-        assert tuples(message) == list(round_values(f, w, prefix))
-        (r,) = tuples(challenge)
+    bound = tuples(bind_point(device, run.point))
+    drawn = bound if prefix else bound[::-1]
+    for message, r in zip(run.messages, drawn, strict=True):
+        assert tuples(message.reshape((2, 4))) == list(round_values(f, w, prefix))
         f, w = fold(f, r, prefix), fold(w, r, prefix)
     total = [ZERO] * len(w)
     for term, coefficient in zip(terms, tuples(coefficients), strict=True):
         total = [add(x, mul(coefficient, y)) for x, y in zip(total, tuples(term.outer), strict=True)]
     assert total == w
-    bound = tuples(bind_point(device, run.challenges, order))
-    drawn = [tuples(challenge)[0] for challenge in run.challenges]
-    assert bound == (drawn if prefix else drawn[::-1])

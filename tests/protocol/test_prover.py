@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,12 +50,27 @@ def test_vectors_without_a_compiler(name):
     assert open_proof(data, case.arguments["schedule"], points=case.arguments.get("points")) == case.proof
 
 
+def one_launch_device():
+    """The host's device, with all rounds of a sumcheck but the first in one launch."""
+    device = copy.copy(host_device())
+    device.tuning = replace(device.tuning, rest_values=1 << 13)
+    return device
+
+
+@pytest.mark.parametrize("name", PROOF_NAMES)
+def test_vectors_with_rounds_in_one_launch(name):
+    case = load_proof(name)
+    data = commit(case.args, case.arguments, one_launch_device())
+    assert open_proof(data, case.arguments["schedule"], points=case.arguments.get("points")) == case.proof
+
+
+@pytest.mark.parametrize("device", [host_device, one_launch_device])
 @pytest.mark.parametrize("name", TRANSCRIPT_NAMES)
-def test_recorded_transcript_step_by_step(name):
+def test_recorded_transcript_step_by_step(name, device):
     # The statement of a transcript is that of the proof of the same name.
-    recorded, case = load_transcript(name), load_proof(name)
-    transcript = Transcript(host_device(), trace=[])
-    data = commit(case.args, case.arguments, transcript=transcript)
+    recorded, case, device = load_transcript(name), load_proof(name), device()
+    transcript = Transcript(device, trace=[])
+    data = commit(case.args, case.arguments, device, transcript)
     assert transcript.steps() == recorded.commit
     open_proof(data, case.arguments["schedule"], transcript=transcript)
     steps = transcript.steps()

@@ -251,6 +251,44 @@ def test_prover_calls_are_lazy_and_launch_once_a_draw(monkeypatch):
     assert indices._array.tolist() == [oracle.sample_uniform_bits(6) for _ in range(9)]
 
 
+def test_what_waits_after_a_draw():
+    """One array after a draw may be absorbed by another kernel: the state has nothing buffered then."""
+    transcript = Transcript(host_device())
+    assert transcript.waiting() is None
+    transcript.observe(montgomery(range(3)))
+    state, words = transcript.waiting()
+    assert not state.any() and canonical(words) == [0, 1, 2]
+    transcript.state()  # absorbs, and leaves three inputs in the buffer
+    transcript.observe(montgomery([5]))
+    assert transcript.waiting() is None and transcript.fork().waiting() is None
+    transcript.sample(1)
+    transcript.observe(montgomery([6, 7]))
+    state, words = transcript.waiting()
+    assert state.tolist() == transcript.fork()._state.tolist() and canonical(words) == [6, 7]
+    assert transcript.fork().waiting() is not None
+    assert Transcript(host_device(), state=state).fork().waiting() is None
+    transcript.observe(montgomery([8]))
+    assert transcript.waiting() is None  # two arrays
+    transcript.sample_indices(5, 3)
+    transcript.observe_shares(montgomery(range(8)).reshape(2, 4))
+    assert transcript.waiting() is None
+    transcript.grind(2)
+    assert transcript.waiting() is None  # a witness, whose sample is to be drawn
+
+
+def test_resuming():
+    """As if the steps had been taken here; what waited is gone."""
+    transcript, other = Transcript(host_device(), trace=[]), Transcript(host_device())
+    transcript.observe(montgomery(range(3)))
+    other.observe(montgomery(range(3)))
+    other.observe(montgomery(range(8)))
+    drawn = other.sample(4)
+    transcript.resume(other.state(), [(montgomery(range(8)), drawn)])
+    words = canonical(drawn)
+    assert transcript.steps() == [["observe", [0, 1, 2, *range(8)]], *(["sample", [word]] for word in words)]
+    assert transcript.sample(2).tolist() == other.sample(2).tolist()
+
+
 def test_observed_arrays_may_change_afterwards():
     # Strided and reversed views are absorbed in C order, with the numbers they had when observed.
     transcript, oracle = Transcript(host_device()), Challenger()

@@ -88,6 +88,11 @@ def _fold_axis(size, values, expected) -> float:
     return size[2] * (_EXT_PRODUCT if values["EXT"] else _SCALED)
 
 
+# Six products a value over all rounds at most, and one core's 128 lanes do them all.
+def _sumcheck_rest(size, values, expected) -> float:
+    return 6 * size[0] / LANES * _EXT_PRODUCT + (size[1] + size[4] / 8) * _COOPERATIVE_PERMUTATION
+
+
 def _hash_rows(size, values, expected) -> float:
     return -(-size[1] // (values["WIDTH"] - 8)) * _PERMUTATION[values["WIDTH"]]
 
@@ -120,6 +125,7 @@ _CYCLES = {
     "query_weights": lambda size, values, expected: size[1] * _EXT_PRODUCT + size[2] * _SCALED,
     "simd_width": lambda size, values, expected: 0.0,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
+    "sumcheck_rest": _sumcheck_rest,
     "sumcheck_fold_round": lambda size, values, expected: 6 * size[1] * _EXT_PRODUCT,
     "tree_layers": lambda size, values, expected: (-(-size[1] // 8) + size[3]) * _COOPERATIVE_PERMUTATION,
     "sumcheck_round": lambda size, values, expected: 2 * size[1] * _EXT_PRODUCT,

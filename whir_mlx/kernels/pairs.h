@@ -5,6 +5,9 @@ KERNEL_FUNCTION uint pair_low(uint i, int s) { return ((i >> s) << (s + 1)) | (i
 struct Pair {
   Quad low, high;
 };
+// The variable that tells low from high bound at r.
+KERNEL_FUNCTION Quad fold_pair(Pair x, Quad r) { return ext_add(x.low, ext_mul(ext_sub(x.high, x.low), r)); }
+
 template <typename X>
 KERNEL_FUNCTION Pair load_pair(X x, uint i, int s) {
   uint low = pair_low(i, s);

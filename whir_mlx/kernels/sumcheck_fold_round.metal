@@ -9,8 +9,6 @@
 #include "pairs.h"
 #include "reduce.h"
 
-KERNEL_FUNCTION Quad fold_pair(Pair x, Quad r) { return ext_add(x.low, ext_mul(ext_sub(x.high, x.low), r)); }
-
 template <typename X>
 KERNEL_FUNCTION Pair fold_neighbours(X x, lane_index i, Quad r) {
   uint v[8];

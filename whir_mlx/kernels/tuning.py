@@ -30,6 +30,8 @@ class Tuning:
     width 16 in one dispatch (0: no limit). fused_leaf_rows: rows from which a thread hashes four of them and their
     parents. cooperative_rows: up to so many rows, or nodes of a layer, sixteen lanes make a permutation together (0:
     never), in groups of tree_threads at most that go on for tree_levels layers.
+    rest_values: where so many values or fewer are left of a sumcheck without grinding, the rest of its rounds is one
+    launch (0: never), of one group of rest_threads at most.
     wake_nanoseconds: work from which waking a pool of host threads pays.
     """
 
@@ -55,6 +57,8 @@ class Tuning:
     cooperative_rows: int = 0
     tree_threads: int = 256
     tree_levels: int = 4
+    rest_values: int = 0
+    rest_threads: int = 0
     wake_nanoseconds: float = 0.0
 
 
@@ -116,6 +120,10 @@ _CUDA = replace(
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
     tree_levels=6,
+    # A round's two launches take the host some 20 us, one group some 5 us and 1 us for each 2^10 values.
+    rest_values=1 << 13,
+    # Safe up to 128 registers a thread (it takes 56). SIMD groups without a pair skip a round.
+    rest_threads=512,
     # The step in which a witness turns up is lost to the threads behind it. 2^14 threads, one a lane, take 10 us a
     # step, 2^17 take 50 us.
     search_threads=(1 << 14, 1 << 17),
@@ -129,6 +137,10 @@ _METAL = replace(
     window_permutations=1 << 21,
     # The 8 cores of the smallest chips hold some 2^9 sixteens at once.
     cooperative_rows=1 << 10,
+    # Reasoned, untested: one core of an M1 folds 2^11 values and multiplies them in some 3 us, the time of one
+    # permutation; each further round has half of them.
+    rest_values=1 << 11,
+    rest_threads=256,
     # 2^13 threads fill 8 cores of 128 lanes eight times over.
     search_threads=(1 << 13, 1 << 15),
 )
@@ -186,6 +198,8 @@ def check_tuning(target: str) -> Tuning:
         cooperative_rows=tuning.cooperative_rows,
         tree_threads=tuning.tree_threads,
         tree_levels=tuning.tree_levels,
+        rest_values=tuning.rest_values,
+        rest_threads=tuning.rest_threads,
         eq_log_each=tuning.eq_log_each,
         direct_variables=tuning.direct_variables,
         search_threads=tuning.search_threads,

@@ -39,6 +39,9 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     for wide in sorted({int(width % device.vector_lanes == 0) for width in widths}):
         kernels.insert(0, ("ntt", {"TILE_WORDS": device.tuning.tile_words, "WIDE": wide}, 0))
     kernels.insert(0, ("challenge", {}, device.simd_width))
+    phases = [record.folding_pow_bits for record in config.rounds]
+    if device.tuning.rest_values and 0 in (config.starting_folding_pow_bits, *phases, config.final_folding_pow_bits):
+        kernels.insert(0, ("sumcheck_rest", {}, device.simd_width))
     if config.max_pow_bits:
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]

@@ -13,7 +13,7 @@ import numpy as np
 
 from whir_mlx.kernels.add_scaled import add_scaled
 from whir_mlx.kernels.claim_weights import claim_weights
-from whir_mlx.kernels.concatenate import concatenate, stack
+from whir_mlx.kernels.concatenate import concatenate
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.dot import dot_shares
 from whir_mlx.kernels.eq_table import eq_table
@@ -56,9 +56,11 @@ class Opening:
     sides: list[_Side] = field(default_factory=list)
 
 
-def bind_point(device: Device, challenges: list, order: str):
-    """Challenges in draw order as a big-endian point (k, 4): the suffix order bound the last variable first."""
-    return stack(device, challenges[::-1] if order == "suffix" else challenges)
+def bind_point(device: Device, parts: list):
+    """A sumcheck's challenges in the order of its variables (`SumcheckRun.point`) as a point (k, 4), k >= 1."""
+    if len(parts) == 1 and len(parts[0].shape) == 2:
+        return parts[0]
+    return concatenate(device, [x if len(x.shape) == 2 else x.reshape((1, 4)) for x in parts])
 
 
 def open_claims(
@@ -149,7 +151,7 @@ def start_sumcheck(
         order=order,
         log_block=k,
     )
-    folding = eq_table(device, bind_point(device, run.challenges, order))
+    folding = eq_table(device, bind_point(device, run.point))
     shape, axis = ((1 << (n - k), 1 << k), 1) if order == "suffix" else ((1 << k, 1 << (n - k)), 0)
     folded = fold_axis(device, f.reshape(shape), folding, axis=axis, ext=False)
     return folded, _folded_weights(device, layout, opening, coefficients), run

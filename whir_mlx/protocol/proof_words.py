@@ -88,7 +88,7 @@ class ProofWords:
         return self._readback.add_stack([answer.words for answer in answers], (EXT_DEGREE,))
 
     def _sumcheck(self, run) -> _Sumcheck:
-        return _Sumcheck(self._readback.add_stack(run.round_polynomials, (2, EXT_DEGREE)), run.grinds)
+        return _Sumcheck(self._readback.add_stack(run.messages, (2, EXT_DEGREE), entries=run.rounds), run.grinds)
 
     def _opened(self, tree: MerkleTree, indices, opened: OpenedRows, kind: str) -> _Opened:
         indices = self._readback.add(indices, plain=True)

@@ -32,11 +32,15 @@ class Readback:
         self._register([array], math.prod(shape), plain)
         return self._slot(shape)
 
-    def add_stack(self, arrays: list, shape: tuple[int, ...], *, plain: bool = False) -> int:
+    def add_stack(
+        self, arrays: list, shape: tuple[int, ...], *, plain: bool = False, entries: list[int] | None = None
+    ) -> int:
         """Registers arrays (any number), to be read as one with a new first axis: of each as many of its first words as
-        `shape` takes."""
-        self._register(arrays, math.prod(shape), plain)
-        return self._slot((len(arrays), *shape))
+        `shape` takes, or as so many `entries` of it take."""
+        entries = [1] * len(arrays) if entries is None else entries
+        for array, count in zip(arrays, entries, strict=True):
+            self._register([array], count * math.prod(shape), plain)
+        return self._slot((sum(entries), *shape))
 
     def add_parts(self, array, shapes) -> tuple[int, ...]:
         """Registers one array of Montgomery words whose words are several arrays' of `shapes`; returns their slots."""

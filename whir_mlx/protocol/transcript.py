@@ -17,6 +17,7 @@ from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.kernels.challenge import challenge, challenge_grind, challenge_shares
 from whir_mlx.kernels.grind import grind_found, witness_of
+from whir_mlx.protocol.trace import rendered
 
 __all__ = ["MAX_GRINDING_BITS", "MAX_INDEX_BITS", "Transcript"]
 
@@ -57,6 +58,7 @@ class Transcript:
     def __init__(self, device, *, state=None, trace: list | None = None):
         self.device = device
         self._state = _fresh_state(device) if state is None else state
+        self._buffered = state is not None  # whether the state may hold inputs that no permutation took yet
         self._queue = []  # arrays of Montgomery words, not yet absorbed
         self._pending: PendingSum | None = None  # shares whose sum is absorbed after the queue
         self._after = []  # arrays that are absorbed after the pending sum
@@ -67,7 +69,7 @@ class Transcript:
     def fork(self) -> Transcript:
         """A copy without the trace that goes its own way. This one stays as it is, so threads may share it."""
         copy = Transcript(self.device, state=self._state)
-        copy._queue, copy._ground = list(self._queue), self._ground
+        copy._queue, copy._ground, copy._buffered = list(self._queue), self._ground, self._buffered
         copy._pending, copy._after = self._pending, list(self._after)
         return copy
 
@@ -205,6 +207,23 @@ class Transcript:
             self._launch(0)
         return self._state
 
+    def waiting(self):
+        """(state, the words that it has yet to absorb) where a draw was the last step but for one `observe`, else None:
+        (26,) and an array of Montgomery words on the device, for a kernel that absorbs them itself (`resume`)."""
+        if self._buffered or self._ground or self._pending or len(self._queue) != 1:
+            return None
+        return self._state, self._one(self._queue[0])
+
+    def resume(self, state, steps) -> None:
+        """Goes on from `state`, which another kernel made: it absorbed what is `waiting`, then observed and drew.
+
+        steps: pairs (observed, sampled) of Montgomery words, in order; asked for only where there is a trace.
+        """
+        self._state, self._queue, self._buffered = state, [], False
+        for observed, sampled in steps if self._trace is not None else ():
+            self._record("observe", observed)
+            self._record("sample", sampled)
+
     def steps(self) -> list[list]:
         """The trace on the host, canonical numbers.
 
@@ -214,20 +233,7 @@ class Transcript:
         """
         if self._trace is None:
             raise ValueError("this transcript was made without a trace")
-        steps = []
-        for name, *arguments, array in self._trace:
-            words = [int(word) for word in self.device.numpy(array)]
-            if name in ("observe", "sample"):
-                words = [word * MONTY_INV % P for word in words]
-            if name == "observe" and steps and steps[-1][0] == "observe":
-                steps[-1][1].extend(words)
-            elif name == "observe":
-                steps.append([name, words])
-            elif name == "sample":
-                steps.extend([name, [word]] for word in words)
-            else:
-                steps.extend([name, *arguments, word] for word in words)
-        return steps
+        return rendered(self.device, self._trace)
 
     def _no_grinding(self, bits: int) -> bool:
         if not 0 <= bits <= MAX_GRINDING_BITS:
@@ -244,6 +250,7 @@ class Transcript:
 
     def _launch(self, num_samples: int, num_indices: int = 0, index_bits: int = 0, num_after: int = 0):
         """Absorbs all that waits, draws what a grind consumed, then the samples, the indices, and samples again."""
+        self._buffered = not (self._ground or num_samples or num_indices or num_after)
         draws = {"num_samples": num_samples, "num_indices": num_indices, "index_bits": index_bits}
         if self._ground:
             (found,), self._queue = self._queue, []

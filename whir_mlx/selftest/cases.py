@@ -146,6 +146,11 @@ def _tables() -> Iterator[Case]:
     for stride, following in ((0, 0), (12, 11)):
         call = partial(_fold_round, log_stride=stride, next_log_stride=following)
         yield Case(f"sumcheck_fold_round: stride 2^{stride}", call, (f, w, small))
+    for rounds, stride, falling in ((3, 0, False), (12, 12, True)):
+        call = partial(_operation("sumcheck_rest"), rounds=rounds, log_stride=stride, falling=falling)
+        yield Case(f"sumcheck_rest: {rounds} rounds", call, (_state(44, 0, 4), f, w, small))
+    call = partial(_operation("sumcheck_phase", "sumcheck_rest"), rounds=9, log_stride=9, falling=True)
+    yield Case("sumcheck_rest: whole phase", call, (_state(45, 0, 4), _words(46, 21), f[:3072], w[:3072]))
     for shape, axis, ext in (
         ((512, 16), 0, False),
         ((512, 16), 1, False),

@@ -24,6 +24,7 @@ struct Fiber {
   Thread position;
   Wait wait;
   Site site;              // of the barrier or SIMD function waited at
+  bool orders_device;     // the barrier waited at does
   uint32_t operand;       // of simd_shuffle_xor, equal in all lanes
   uint32_t simd_calls, arrays;
   uint shared[2];         // values given to this and the last SIMD function
@@ -124,6 +125,7 @@ static bool release_barrier() {
   }
   for (uint32_t i = 0; i < group_threads; i++) fibers[i].wait = READY;
   barrier_epoch++;
+  if (first->orders_device) device_epoch++;
   return true;
 }
 
@@ -159,8 +161,12 @@ static void lock_step_point() {
   if (shape.lock_step) wait_here(READY, Site{nullptr, 0});
 }
 
-static void group_barrier(Site site) { wait_here(AT_BARRIER, site); }
-#define GROUP_BARRIER() group_barrier(Site{__FILE__, __LINE__})
+static void group_barrier(Site site, bool orders_device) {
+  running->orders_device = orders_device;
+  wait_here(AT_BARRIER, site);
+}
+#define GROUP_BARRIER() group_barrier(Site{__FILE__, __LINE__}, false)
+#define GROUP_BARRIER_DEVICE() group_barrier(Site{__FILE__, __LINE__}, true)
 
 // The threads of a SIMD group meet, each giving a value; then each takes that of `lane`.
 static uint simd_exchange(uint value, uint32_t lane, uint32_t operand, Site site) {
@@ -213,7 +219,7 @@ static void run_group(const Thread* threads, uint32_t count) {
   }
   group_threads = count;
   group_array_count = 0;
-  barrier_epoch = 0;
+  barrier_epoch = device_epoch = 0;
   for (uint32_t i = 0; i < count; i++) {
     Fiber& fiber = fibers[i];
     if (!fiber.stack) fiber.stack = static_cast<char*>(malloc(FIBER_STACK));

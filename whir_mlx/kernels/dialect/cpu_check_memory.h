@@ -37,8 +37,9 @@ static inline Word& word_at(const Memory& m, int64_t at) {
   if (!page) page = new Word[PAGE_WORDS];
   return page[at % PAGE_WORDS];
 }
-// Barriers passed by the group that runs. They order threadgroup memory alone (mem_flags::mem_threadgroup).
-static uint32_t barrier_epoch = 0;
+// Barriers passed by the group that runs: all of them order threadgroup memory, GROUP_BARRIER_DEVICE alone device memory, and
+// that for the threads of the group only.
+static uint32_t barrier_epoch = 0, device_epoch = 0;
 
 // An index together with the line that it is used in.
 struct Index {
@@ -66,6 +67,14 @@ CHECK_INLINE int64_t check_bounds(const Memory& m, int64_t offset, Index i, cons
   return at;
 }
 
+// Whether the thread that runs may not touch what `other` touched: another thread's, with no barrier between.
+CHECK_INLINE bool unordered(const Memory& m, const Access& other, uint32_t me, uint32_t epoch) {
+  if (other.by == NO_THREAD || other.by == me) return false;
+  if (other.epoch == epoch) return true;
+  const uint32_t size = shape.group_size.x * shape.group_size.y * shape.group_size.z;
+  return m.space == OUTPUT && other.by / size != me / size;
+}
+
 __attribute__((noinline, cold)) static void race(const Memory& m, int64_t at, Site site, const char* does, const Access& other,
                                                  const char* did) {
   uint32_t by = other.by;
@@ -75,7 +84,7 @@ __attribute__((noinline, cold)) static void race(const Memory& m, int64_t at, Si
   }
   violation(site, "race: %s %s[%lld], which %s %s in %s:%d, with no barrier between%s", does, m.name, (long long)at,
             thread_name(by).text, did, other.at.file, other.at.line,
-            m.space == OUTPUT ? " (none orders device memory)" : "");
+            m.space == OUTPUT ? " (of device memory, within one group)" : "");
 }
 
 static void lock_step_point();  // cpu_check_group.h
@@ -86,9 +95,9 @@ static inline uint load_word(const Memory& m, int64_t offset, Index i) {
   if (m.space == INPUT) return uint(m.input ? m.input[at] : formula_word(m, at));
   Word& word = word_at(m, at);
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
-  uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
+  uint32_t epoch = m.space == OUTPUT ? device_epoch : barrier_epoch;
   if (word.writer.by == NO_THREAD) violation(i.at, "reads %s[%lld] before anything was written there", m.name, (long long)at);
-  if (word.writer.by != me && word.writer.epoch == epoch) race(m, at, i.at, "reads", word.writer, "wrote");
+  if (unordered(m, word.writer, me, epoch)) race(m, at, i.at, "reads", word.writer, "wrote");
   Access& first = word.readers[0];
   if (first.by == NO_THREAD || first.epoch != epoch || first.by == me) {
     if (first.epoch != epoch) word.readers[1].by = NO_THREAD;
@@ -105,12 +114,10 @@ static inline void store_word(const Memory& m, int64_t offset, Index i, uint val
   if (!value.known) violation(i.at, "writes a word that was never set to %s[%lld]", m.name, (long long)at);
   Word& word = word_at(m, at);
   uint32_t me = m.space == OUTPUT ? current.number : current.local_number;
-  uint32_t epoch = m.space == OUTPUT ? 0 : barrier_epoch;
-  if (word.writer.by != NO_THREAD && word.writer.by != me && word.writer.epoch == epoch) {
-    race(m, at, i.at, "writes", word.writer, "wrote");
-  }
+  uint32_t epoch = m.space == OUTPUT ? device_epoch : barrier_epoch;
+  if (unordered(m, word.writer, me, epoch)) race(m, at, i.at, "writes", word.writer, "wrote");
   for (const Access& reader : word.readers) {
-    if (reader.by != NO_THREAD && reader.by != me && reader.epoch == epoch) race(m, at, i.at, "writes", reader, "read");
+    if (unordered(m, reader, me, epoch)) race(m, at, i.at, "writes", reader, "read");
   }
   word.writer = Access{me, epoch, i.at};
   word.value = value.word;

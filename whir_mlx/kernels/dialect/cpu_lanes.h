@@ -150,6 +150,7 @@ struct buffer {
   alignas(64) uint32_t name##_words[size]; \
   buffer name{name##_words}
 #define GROUP_BARRIER()
+#define GROUP_BARRIER_DEVICE()
 
 KERNEL_FUNCTION uint select(uint a, uint b, Mask c) { return uint(c.bits ? b.v : a.v); }
 #if defined(__AVX2__) && LANES == 8

@@ -10,6 +10,7 @@ struct Position {
 #define CONSTANT_ARRAY(name, size) static const uint32_t name[size]
 #define THREADGROUP_ARRAY(name, size) alignas(64) uint32_t name[size]
 #define GROUP_BARRIER()
+#define GROUP_BARRIER_DEVICE()
 
 KERNEL_FUNCTION uint mulhi(uint a, uint b) { return uint((uint64_t(a) * b) >> 32); }
 KERNEL_FUNCTION uint select(uint a, uint b, bool c) { return c ? b : a; }

@@ -10,6 +10,8 @@
 #define UNROLLED_LOOP _Pragma("unroll")
 #define ROLLED_LOOP _Pragma("unroll 1")
 #define GROUP_BARRIER() __syncthreads()
+// It orders all memory within the group.
+#define GROUP_BARRIER_DEVICE() __syncthreads()
 // CUDA rounds the grid up to whole groups.
 #define RETURN_OUTSIDE_GRID(position, size) \
   if ((position) >= uint(size)) return

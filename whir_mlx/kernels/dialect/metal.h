@@ -8,6 +8,8 @@
 #define UNROLLED_LOOP _Pragma("clang loop unroll(full)")
 #define ROLLED_LOOP _Pragma("clang loop unroll(disable)")
 #define GROUP_BARRIER() threadgroup_barrier(mem_flags::mem_threadgroup)
+// Orders the group's accesses of device memory too: what one thread wrote there before, the others read after.
+#define GROUP_BARRIER_DEVICE() threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup)
 // Metal starts exactly the threads of the grid.
 #define RETURN_OUTSIDE_GRID(position, size)
 // Threads that `vector_sum` adds up: a SIMD group.
