@@ -142,6 +142,12 @@ def _grind(device, state, *, start: int, tries: int):
     )
 
 
+def _grind_sixteen(device, state):
+    """The same."""
+    window = operation("grind_sixteen")
+    return window(device, state, np.zeros(4, np.uint32), bits=30, start=P - (3 << 15), candidates=1 << 16, tries=2)
+
+
 def _pack(device, *arrays):
     return operation("pack")(device, list(arrays), [True, False, True])
 
@@ -282,6 +288,7 @@ def large_cases() -> list[LargeCase]:
     cases.append(LargeCase("sumcheck_phase", call, (drawn, small, f, f)))
     state = np.concatenate([np.arange(24), [3, 0]]).astype(np.uint32)
     cases.append(LargeCase("grind", partial(_grind, start=P - (3 << 15), tries=2), (state,)))
+    cases.append(LargeCase("grind_sixteen", _grind_sixteen, (state,)))
     cases.append(LargeCase("simd_width", operation("simd_width"), ()))
     cases.append(
         LargeCase(

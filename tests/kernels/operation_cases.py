@@ -213,6 +213,13 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
                     (state,),
                 )
             )
+        # Windows of a search: in steps of few and of many candidates a witness is met in a later step or in the first,
+        # in two candidates none; one window past others, one at the end of the field, and one after a hit.
+        windows = ((0, 2, 128, 0), (0, 128, 2, 0), (9, 2, 1, 0), (P - 9, 8, 2, 0), (5, 32, 8, 7))
+        for start, candidates, tries, known in windows:
+            call = partial(operation("grind_sixteen"), bits=5, start=start, candidates=candidates, tries=tries)
+            label = f"grind_sixteen {tries}x{candidates} from {start}, {known} before, {buffered} waiting, {left} left"
+            found.append(Case(label, call, (state, np.full(4, known, np.uint32))))
         # 1 and 2 shares end in one step of the sum, 3 leave one over, 128 are a GPU's; of a quad and of a round's two.
         for count, size in ((1, 4), (2, 8), (3, 8), (128, 8)):
             call = partial(challenge_shares, num_samples=5)
@@ -288,7 +295,8 @@ def small_cases(seed: int = 1) -> list[Case]:
         # Fewer pairs than a SIMD group has threads, as many, several SIMD groups of which the last is not full.
         *rest_cases(rng, ((4, 1), (64, 5), (176, 2))),
         *fold_cases(rng, ((2, 2), (4, 16), (512, 16), (16, 128))),
-        *transcript_cases(rng, (4, 10)),
+        # Bits up to 4 are sixteen lanes' on the check build and the emulated GPU, up to 10 on Metal.
+        *transcript_cases(rng, (0, 4, 5, 10, 11)),
     ]
 
 

@@ -207,6 +207,12 @@ FAULTS: dict[str, Fault] = {
     "fewer bits of grinding": Fault(
         "answer", "grind", "(sample & mask)", "(sample & (mask >> 8))", "wrong answer", "grind: 12"
     ),
+    "a witness of the step before overlooked": Fault(
+        "answer", "grind_sixteen", "found, ~w);", "found, j == 0 ? uint(~w) : uint(0));", "wrong answer"
+    ),
+    "a group that does not wait for what one thread read": Fault(
+        "check", "grind_sixteen", "      GROUP_BARRIER();\n", "", r"race: (reads|writes) best|reads best"
+    ),
     "biased index kept": Fault("answer", "challenge", "value & mask);", "(value >> 1) & mask);", "wrong answer"),
     "pairs of the other order": Fault(
         "answer",

@@ -58,6 +58,9 @@ def test_entries_keep_the_hardwares_limits(key):
     # Kernels know of 32 SIMD groups at most, and sumcheck_rest of values that one group takes in a reasonable time.
     assert entry.rest_threads in (0, 256, 512, 1024) and entry.rest_values <= MOST_VALUES
     assert entry.tree_threads in (256, 512, 1024) and entry.tree_levels <= MOST_LEVELS
+    if entry.cooperative_bits:
+        powers = (entry.cooperative_candidates, entry.cooperative_groups)
+        assert all(x > 0 and x & (x - 1) == 0 for x in powers) and entry.cooperative_candidates >= 2
     # At least one level a pass, and a group's lanes within a tile's.
     assert across <= entry.tile_lanes < entry.tile_words
     if key[0] == "metal":
@@ -85,12 +88,10 @@ def test_an_apple_entry_makes_the_same_proof():
 @pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler is installed")
 def test_launches_follow_the_table():
     """A table with other numbers gives other launches, and the same proof: small tiles, layers and rounds one a
-    launch."""
+    launch, and 10 bits of grinding by sixteen lanes or by threads."""
     case, sizes = load_proof("suffix_n10_k4_johnson"), []
-    for changes in (
-        {},
-        {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": (256, 256), "rest_values": 0},
-    ):
+    few = {"tile_words": 64, "cooperative_rows": 0, "sum_threads": 64, "search_threads": (256, 256), "rest_values": 0}
+    for changes in ({"cooperative_bits": 10}, {**few, "cooperative_bits": 9}):
         device = EmulatedCuda()
         device.tuning = replace(device.tuning, **changes)
         launched = []
@@ -99,6 +100,9 @@ def test_launches_follow_the_table():
             launched.append(name) or launch(name, *a, **k)
         )
         assert open_proof(commit(case.args, case.arguments, device), case.arguments["schedule"]) == case.proof
-        sizes.append([launched.count(name) for name in ("ntt", "tree_layers", "sumcheck_rest", "sumcheck_fold")])
-    assert sizes[1][0] > sizes[0][0] and sizes[0][1] > sizes[1][1] == 0
-    assert sizes[0][2:] == [2, 0] and sizes[1][2:] == [0, 2]
+        names = ("ntt", "tree_layers", "grind_sixteen", "grind", "sumcheck_rest", "sumcheck_fold")
+        sizes.append([launched.count(name) for name in names])
+    ntt, tree, sixteen, threads, rest, fold = zip(*sizes)
+    assert ntt[1] > ntt[0] and tree[0] > tree[1] == 0
+    assert sixteen[0] == threads[1] > 0 and sixteen[1] == threads[0] == 0
+    assert (rest, fold) == ((2, 0), (0, 2))

@@ -33,7 +33,9 @@ KERNEL_FUNCTION uint one_of_sixteen(uint x, uint lane, int from) { return simd_s
 
 // What a lane keeps of the tables.
 struct Cooperative {
-  uint lane;  // in the SIMD group
+  uint lane;        // in the SIMD group
+  uint initial[4];  // external round constants less p
+  uint terminal[4];
   uint powers[13];
   uint diagonal;
   uint next_constant;  // of internal round word + 1; 0 after the last
@@ -45,6 +47,11 @@ template <typename Tables>
 KERNEL_FUNCTION void cooperative_load(thread Cooperative& c, uint lane, Tables tables) {
   c.lane = lane;
   uint word = lane & 15;
+  UNROLLED_LOOP
+  for (int r = 0; r < 4; r++) {
+    c.initial[r] = tables[word + 16 * r] - uint(FIELD_P);
+    c.terminal[r] = tables[word + 16 * (4 + r)] - uint(FIELD_P);
+  }
   UNROLLED_LOOP
   for (int r = 0; r < 13; r++) c.powers[r] = tables[word + (COOPERATIVE_POWERS + 16 * r)];
   c.diagonal = tables[word + COOPERATIVE_DIAGONAL];
@@ -86,11 +93,25 @@ KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
   return sums[0];
 }
 
-// Four external rounds from row `row` of the constants. Rolled: a round's instructions then stay in the smallest cache.
+// Four external rounds. Rolled: a round's instructions then stay in the smallest cache. The constants take turns in one register
+// and stand as before after four rounds: a load would be waited for, the first one of a word as long as a round takes.
+KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, thread uint* negatives) {
+  ROLLED_LOOP
+  for (int r = 0; r < 4; r++) {
+    uint power = cooperative_power(s + negatives[0]);
+    uint turn = negatives[0];
+    negatives[0] = negatives[1];
+    negatives[1] = negatives[2];
+    negatives[2] = negatives[3];
+    negatives[3] = turn;
+    s = cooperative_external(power, lane);
+  }
+  return s;
+}
+// The same from row `row` of the constants, each loaded a round ahead: for kernels that are short of registers.
 template <typename Tables>
 KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, int row, Tables tables) {
   uint word = lane & 15;
-  // Loaded a round ahead: it would be waited for.
   uint negative = tables[word + 16 * row] - uint(FIELD_P);
   ROLLED_LOOP
   for (int r = 1; r <= 4; r++) {
@@ -101,14 +122,9 @@ KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, int row, Tables 
   return s;
 }
 
-// The permutation: this lane's word of the state before and after.
-#ifdef TARGET_HAS_PERMUTATION
+// The internal rounds: this lane's word of the state before and after.
 template <typename Tables>
-KERNEL_FUNCTION uint cooperative_permute(thread Cooperative&, uint s, Tables) { return permute_sixteen(s); }
-#else
-template <typename Tables>
-LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables tables) {
-  s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, 0, tables);
+KERNEL_FUNCTION uint cooperative_internal_rounds(thread Cooperative& c, uint s, Tables tables) {
   uint tails = cooperative_tails(c, s);
   uint first = one_of_sixteen(s, c.lane, 0);
   auto word = c.lane & 15;
@@ -132,6 +148,26 @@ LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables ta
   }
   first = min(x, x + uint(FIELD_P));
   s = field_add(field_mul(s, c.diagonal), sum);
-  return cooperative_full_rounds(select(s, first, word == uint(0)), c.lane, 4, tables);
+  return select(s, first, word == uint(0));
+}
+
+// The permutation: this lane's word of the state before and after; of kernels that are short of registers the second one.
+#ifdef TARGET_HAS_PERMUTATION
+template <typename Tables>
+KERNEL_FUNCTION uint cooperative_permute(thread Cooperative&, uint s, Tables) { return permute_sixteen(s); }
+template <typename Tables>
+KERNEL_FUNCTION uint cooperative_permute_loading(thread Cooperative&, uint s, Tables) { return permute_sixteen(s); }
+#else
+template <typename Tables>
+LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables tables) {
+  s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, c.initial);
+  s = cooperative_internal_rounds(c, s, tables);
+  return cooperative_full_rounds(s, c.lane, c.terminal);
+}
+template <typename Tables>
+LARGE_FUNCTION uint cooperative_permute_loading(thread Cooperative& c, uint s, Tables tables) {
+  s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, 0, tables);
+  s = cooperative_internal_rounds(c, s, tables);
+  return cooperative_full_rounds(s, c.lane, 4, tables);
 }
 #endif

@@ -73,6 +73,13 @@ def _grind(size, values, expected) -> float:
     return tries * (_PERMUTATION[values["WIDTH"]] + 2 * _PRODUCT)
 
 
+def _grind_sixteen(size, values, expected) -> float:
+    candidates, bits, start, tries = size[:4]
+    if expected:
+        tries = 0 if start else min(tries, max(1, (1 << bits) / candidates))
+    return tries * _COOPERATIVE_PERMUTATION
+
+
 def _challenge(size, values, expected) -> float:
     absorbed, drawn = sum(size[:3]), sum(size[3:5])
     return (-(-absorbed // 8) + -(-drawn // 8) + 1) * _COOPERATIVE_PERMUTATION
@@ -115,6 +122,7 @@ _CYCLES = {
     "gather_opening": lambda size, values, expected: 0.0,
     "gather_rows": lambda size, values, expected: 0.0,
     "grind": _grind,
+    "grind_sixteen": _grind_sixteen,
     "hash_leaves": lambda size, values, expected: (4 * -(-size[1] // 8) + 3) * _PERMUTATION[16],
     "hash_rows": _hash_rows,
     "montgomery": lambda size, values, expected: _PRODUCT,

@@ -5,8 +5,8 @@
 // Each candidate is one permutation: rate = the m buffered inputs, w, zeros; word 8 += m + 1; output word 7 is the sample.
 // Its first external layer is that of the state with 0 for w, the same for all candidates, plus w times column m of the layer:
 // M4's column m mod 4, twice in the four that holds word m.
-// size: [T, bits, start, tries]. state: (26,) transcript state. previous: (1,) `found` of the windows before: where it is not
-// 0, it is handed on and nothing is searched. found: (1,), 0 before. Grid: groups of T threads in all. WIDTH is 16.
+// size: [T, bits, start, tries]. state: (26,) transcript state. previous: (1,) or more, first `found` of the windows before: where it
+// is not 0, it is handed on and nothing is searched. found: (1,), 0 before. Grid: groups of T threads in all. WIDTH is 16.
 #include "poseidon2.h"
 
 kernel void grind(
@@ -16,7 +16,7 @@ kernel void grind(
     device atomic_uint* found [[buffer(3)]],
     uint3 thread_position_in_grid [[thread_position_in_grid]],
     uint3 thread_position_in_threadgroup [[thread_position_in_threadgroup]]) {
-  // What was known when a step began, two steps in turn: one thread of a group reads it, since the second-level cache serves
+  // What was known in the midst of a step, two steps in turn: one thread of a group reads it, since the second-level cache serves
   // one reader of a word after the other (H200: 14 ns each).
   THREADGROUP_ARRAY(best, 2);
   THREADGROUP_ARRAY(base, WIDTH);
@@ -37,13 +37,10 @@ kernel void grind(
   UNROLLED_LOOP
   for (int k = 0; k < WIDTH; k++) STORE_IF(uint(thread_position_in_threadgroup.x) == uint(0), base, uint(k), s[k]);
   ATOMIC_MAX_IF(uint(t) == uint(0) && uint(known) != uint(0), found, uint(known));
+  GROUP_BARRIER();
   ROLLED_LOOP
   for (int j = 0; j < tries; j++) {
     int first = start + j * threads;
-    STORE_IF(uint(thread_position_in_threadgroup.x) == uint(0), best, uint(j & 1), uint(ATOMIC_READ(found)));
-    GROUP_BARRIER();
-    uniform_uint met = best[j & 1];
-    if (met > ~uniform_uint(first)) break;
     uint w = t + first;
     uint word = field_mul(w, uint(FIELD_R2));
     uint twice = field_double(word);
@@ -57,7 +54,22 @@ kernel void grind(
       s[k + 8] = field_add(uint(base[k + 8]), product);
       s[k + 12] = field_add(uint(base[k + 12]), product);
     }
-    poseidon2_rounds(Width<WIDTH>(), s);
+    bool stop = false;
+    ROLLED_LOOP
+    for (int r = 0; r < 4; r++) {
+      // Two rounds into a step the witnesses of the step before are known, of slower groups too: at its beginning they were not, and
+      // all would go on in vain. Nobody has met one in the first step.
+      if (r == 2 && j > 0) {
+        STORE_IF(uint(thread_position_in_threadgroup.x) == uint(0), best, uint(j & 1), uint(ATOMIC_READ(found)));
+        GROUP_BARRIER();
+        uniform_uint met = best[j & 1];
+        stop = met > ~uniform_uint(first);
+        if (stop) break;
+      }
+      poseidon2_initial_round(Width<WIDTH>(), s, r);
+    }
+    if (stop) break;
+    poseidon2_later_rounds(Width<WIDTH>(), s);
     uint sample = field_mul(poseidon2_external_word<WIDTH, 7>(s), uint(1));
     // Candidates at or above p are no field elements.
     ATOMIC_MAX_IF((sample & mask) == uint(0) && w < uint(FIELD_P), found, ~w);

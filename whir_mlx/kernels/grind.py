@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+
 import numpy as np
 
 from ..errors import WhirError
 from ..field.constants import P
 from .device import Device
+from .grind_sixteen import WORK, grind_sixteen
 from .operation import check_shape, operation
 from .poseidon2 import PERMUTATION_COST
 
 MAX_GRINDING_BITS = 30
+_FIRST_STEP = 8
+"""Candidates of the first step of a cooperative search, as a multiple of the expected number."""
 
 
 @operation
@@ -43,26 +48,44 @@ def grind_found(device: Device, state, *, bits: int):
     # A lazy search cannot be asked whether it found something: it is given a multiple of the expected candidates.
     tuning = device.tuning
     reach = min(tuning.search_reach << bits, P) if device.lazy else P
-    cost = PERMUTATION_COST[16] * (1 << bits)
-    threads, group = _shape(device, bits, cost)
-    tries = -(-reach // threads)
-    most = max(1, ((device.lazy and tuning.window_permutations) or reach) // threads)
-    found = device.asarray(np.zeros(1, np.uint32))
+    if bits <= tuning.cooperative_bits:
+        # The first step misses once in e^8 times, unless so many candidates would not run at once.
+        step, work = min(_FIRST_STEP << bits, tuning.cooperative_candidates), WORK
+        window = partial(grind_sixteen, device, state, bits=bits, candidates=step)
+    else:
+        cost = PERMUTATION_COST[16] * (1 << bits)
+        step, group = _shape(device, bits, cost)
+        work, window = 1, partial(_window, device, state, bits=bits, threads=step, group=group, cost=cost)
+    tries = -(-reach // step)
+    most = max(1, ((device.lazy and tuning.window_permutations // work) or reach) // step)
+    found = _none_known(device)
     for first in range(0, tries, most):
-        (found,) = device.launch(
-            "grind",
-            (threads, bits, first * threads, min(most, tries - first)),
-            [state, found],
-            [(1,)],
-            groups=(threads // group, 1, 1),
-            group=(group, 1, 1),
-            values={"WIDTH": 16},
-            cost=cost,
-        )
+        found = window(found, start=first * step, tries=min(most, tries - first))
     # ~0 is no word below p: a search without a hit shows as one.
     if not device.lazy and int(witness_of(device, found)[0]) >= P:
         raise WhirError(f"no grinding witness of {bits} bits exists for this transcript")
     return found
+
+
+def _window(device: Device, state, previous, *, bits: int, start: int, tries: int, threads: int, group: int, cost):
+    """`grind_sixteen` with a thread a candidate."""
+    (found,) = device.launch(
+        "grind",
+        (threads, bits, start, tries),
+        [state, previous],
+        [(1,)],
+        groups=(threads // group, 1, 1),
+        group=(group, 1, 1),
+        values={"WIDTH": 16},
+        cost=cost,
+    )
+    return found
+
+
+@lru_cache(maxsize=8)
+def _none_known(device: Device):
+    """(4,) zeros, kept: one alone MLX's CUDA back-end would keep with the host, across the bus (`targets.gpu`)."""
+    return device.asarray(np.zeros(4, np.uint32))
 
 
 def _shape(device: Device, bits: int, cost: float) -> tuple[int, int]:

@@ -230,14 +230,13 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
   }
 }
 
-// The permutation between its first external layer and its last one.
+// The permutation between its first external layer and its last one; also the first four rounds one by one, and the rest.
 #define POSEIDON2_ROUNDS(T, PARTIAL_ROUNDS) \
-  LARGE_FUNCTION void poseidon2_rounds(Width<T>, thread uint* s) { \
-    ROLLED_LOOP \
-    for (int r = 0; r < 4; r++) { \
-      FIELD_ADD_POW7_ALL(T, s, POSEIDON2_INITIAL_##T, r * T); \
-      poseidon2_external<T>(s); \
-    } \
+  KERNEL_FUNCTION void poseidon2_initial_round(Width<T>, thread uint* s, int r) { \
+    FIELD_ADD_POW7_ALL(T, s, POSEIDON2_INITIAL_##T, r * T); \
+    poseidon2_external<T>(s); \
+  } \
+  KERNEL_FUNCTION void poseidon2_later_rounds(Width<T>, thread uint* s) { \
     poseidon2_pairs<T>(Begin(), s, s[0]); \
     ROLLED_LOOP \
     for (int r = 0; r < PARTIAL_ROUNDS; r++) { \
@@ -249,6 +248,11 @@ KERNEL_FUNCTION void poseidon2_internal_round(thread uint* s, round_constant con
       if (r == 3) break; \
       poseidon2_external<T>(s); \
     } \
+  } \
+  LARGE_FUNCTION void poseidon2_rounds(Width<T> width, thread uint* s) { \
+    ROLLED_LOOP \
+    for (int r = 0; r < 4; r++) poseidon2_initial_round(width, s, r); \
+    poseidon2_later_rounds(width, s); \
   }
 POSEIDON2_ROUNDS(16, 13)
 POSEIDON2_ROUNDS(24, 21)

@@ -29,7 +29,9 @@ class Tuning:
     whether it found something, as a multiple of the expected number (0: all). window_permutations: permutations of
     width 16 in one dispatch (0: no limit). fused_leaf_rows: rows from which a thread hashes four of them and their
     parents. cooperative_rows: up to so many rows, or nodes of a layer, sixteen lanes make a permutation together (0:
-    never), in groups of tree_threads at most that go on for tree_levels layers.
+    never), in groups of tree_threads at most that go on for tree_levels layers. cooperative_bits: of a grind, up to so
+    many bits sixteen lanes make a candidate (0: never), cooperative_candidates a step at most, in cooperative_groups
+    groups (0: groups are SIMD groups).
     rest_values: where so many values or fewer are left of a sumcheck without grinding, the rest of its rounds is one
     launch (0: never), of one group of rest_threads at most.
     wake_nanoseconds: work from which waking a pool of host threads pays.
@@ -59,6 +61,9 @@ class Tuning:
     tree_levels: int = 4
     rest_values: int = 0
     rest_threads: int = 0
+    cooperative_bits: int = 0
+    cooperative_candidates: int = 0
+    cooperative_groups: int = 0
     wake_nanoseconds: float = 0.0
 
 
@@ -127,6 +132,11 @@ _CUDA = replace(
     # The step in which a witness turns up is lost to the threads behind it. 2^14 threads, one a lane, take 10 us a
     # step, 2^17 take 50 us.
     search_threads=(1 << 14, 1 << 17),
+    # 2^12 sixteens are four SIMD groups for each of a core's schedulers, as many as one permutation's waiting hides;
+    # 2^7 groups are one for each of 132 cores. With more bits the work tells, a third of it with a thread a candidate.
+    cooperative_bits=13,
+    cooperative_candidates=1 << 12,
+    cooperative_groups=1 << 7,
 )
 
 _METAL = replace(
@@ -143,6 +153,11 @@ _METAL = replace(
     rest_threads=256,
     # 2^13 threads fill 8 cores of 128 lanes eight times over.
     search_threads=(1 << 13, 1 << 15),
+    # The same sixteens, some 30 us a step on 8 cores, where 2^13 threads take 160 us: 2^10 candidates are two steps and
+    # one in vain.
+    cooperative_bits=10,
+    cooperative_candidates=1 << 9,
+    cooperative_groups=1 << 7,
 )
 
 # None of the Apple entries was run on such a chip. All have SIMD groups of 32, 32 KB of threadgroup memory a group and
@@ -203,4 +218,8 @@ def check_tuning(target: str) -> Tuning:
         eq_log_each=tuning.eq_log_each,
         direct_variables=tuning.direct_variables,
         search_threads=tuning.search_threads,
+        # Lanes that hand words over take the host a thousand times longer: few bits, in steps of few candidates.
+        cooperative_bits=min(tuning.cooperative_bits, 4),
+        cooperative_candidates=min(tuning.cooperative_candidates, 32),
+        cooperative_groups=min(tuning.cooperative_groups, 4),
     )

@@ -44,6 +44,8 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
         kernels.insert(0, ("sumcheck_rest", {}, device.simd_width))
     if config.max_pow_bits:
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
+        if device.tuning.cooperative_bits:
+            kernels.append(("grind_sixteen", {}, 0))
     kernels += [("fold_axis", {"EXT": ext, "MODE": mode}, 0) for mode, ext in ((0, 0), (1, 0), (1, 1))]
     kernels.append(("eq_table", {"LOG_EACH": device.tuning.eq_log_each}, 0))
     kernels.append(("ext_arithmetic", {"OPERATION": 2}, 0))

@@ -69,6 +69,15 @@ def _pack(device, *arrays):
     return _operation("pack")(device, list(arrays), [number % 3 != 2 for number in range(len(arrays))])
 
 
+def _grind_windows(device, state):
+    """Of one search: a window that finds nothing, one that meets a witness steps later, the same at once; then one that
+    hands on what it is given. 8 bits: this state's first witness is 177."""
+    window, none = partial(_operation("grind_sixteen"), device, state, bits=8), device.asarray(np.zeros(4, np.uint32))
+    given = device.asarray(np.full(4, 7, np.uint32))
+    shapes = ((none, 0, 4, 2), (none, 0, 4, 1 << 8), (none, 4, 1 << 9, 2), (given, 0, 4, 1))
+    return [window(known, start=start, candidates=count, tries=tries) for known, start, count, tries in shapes]
+
+
 def _ext_sum(device, x):
     """A step of reductions, with no NumPy twin of its own: sums over axis 1."""
     if device.name == "numpy":
@@ -181,6 +190,7 @@ def _transcripts() -> Iterator[Case]:
     yield Case("challenge_grind", call, (_state(30, 7, 0), ~_words(31, 1)))
     for bits in (4, 12):
         yield Case(f"grind: {bits} bits", partial(_operation("grind"), bits=bits), (_state(34, 3, 0),))
+    yield Case("grind_sixteen", _grind_windows, (_state(34, 3, 0),))
     rows, indices = _words(35, 300, 16), splitmix(36, 50) % np.uint32(300)
     yield Case("gather_rows", _operation("gather_rows"), (rows, indices))
     for arity in (2, 4):

@@ -9,7 +9,7 @@ from .challenge import RATE, STATE_WORDS
 from .check import require
 from .poseidon2 import poseidon2
 
-__all__ = ["grind", "grind_found"]
+__all__ = ["grind", "grind_found", "meets"]
 
 _FIRST_BLOCK = 2**6
 _LAST_BLOCK = 2**15
@@ -27,20 +27,10 @@ def grind(state: np.ndarray, *, bits: int) -> np.ndarray:
     require(0 <= bits <= 30, "bits", "in 0..30", bits)
     if bits == 0:
         return np.zeros(1, np.uint32)
-    buffered = int(state[24])
-    # Whether w completes the block (7 buffered) or not, one permutation follows: buffered inputs, w, zeros, the count.
-    template = state[:16].copy()
-    template[:RATE] = 0
-    template[:buffered] = state[16 : 16 + buffered]
-    template[RATE] = add(template[RATE], montgomery_word(buffered + 1))
-    mask = np.uint32(2**bits - 1)
     start, size = 0, _FIRST_BLOCK
     while start < P:
         candidates = np.arange(start, min(start + size, P), dtype=np.uint32)
-        states = np.repeat(template[None], len(candidates), axis=0)
-        states[:, buffered] = to_montgomery(candidates)
-        sample = from_montgomery(poseidon2(states)[:, RATE - 1])
-        hits = np.flatnonzero((sample & mask) == 0)
+        hits = np.flatnonzero(meets(state, candidates, bits))
         if hits.size:
             return candidates[hits[:1]]
         start, size = start + size, min(2 * size, _LAST_BLOCK)
@@ -50,3 +40,17 @@ def grind(state: np.ndarray, *, bits: int) -> np.ndarray:
 def grind_found(state: np.ndarray, *, bits: int) -> np.ndarray:
     """The complement of `grind`."""
     return ~grind(state, bits=bits)
+
+
+def meets(state: np.ndarray, candidates: np.ndarray, bits: int) -> np.ndarray:
+    """Which canonical `candidates` are witnesses, as booleans."""
+    buffered = int(state[24])
+    # Whether w completes the block (7 buffered) or not, one permutation follows: buffered inputs, w, zeros, the count.
+    template = state[:16].copy()
+    template[:RATE] = 0
+    template[:buffered] = state[16 : 16 + buffered]
+    template[RATE] = add(template[RATE], montgomery_word(buffered + 1))
+    states = np.repeat(template[None], len(candidates), axis=0)
+    states[:, buffered] = to_montgomery(candidates)
+    sample = from_montgomery(poseidon2(states)[:, RATE - 1])
+    return (sample & np.uint32(2**bits - 1)) == 0

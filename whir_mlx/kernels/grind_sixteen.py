@@ -1,0 +1,47 @@
+"""One window of a grind by sixteen lanes a candidate: quick where few candidates do (`grind_sixteen.metal`)."""
+
+from __future__ import annotations
+
+from .cooperative import tables
+from .device import Device
+from .operation import check_shape, operation
+from .poseidon2 import PERMUTATION_COST
+
+LANES = 16
+WORK = 3
+"""A candidate's work, in permutations by one thread."""
+
+
+@operation
+def grind_sixteen(device: Device, state, previous, *, bits: int, start: int, candidates: int, tries: int):
+    """The largest ~w of all witnesses w in start .. start + candidates * tries - 1; `previous` where it is not 0.
+
+    state: (26,) uint32 transcript state; previous: (1,) or more words, the first of them the answer for the windows
+    before, or 0; bits in 1..30; candidates of a step: a power of two, at least a SIMD group's; a witness is below p.
+    Returns (1,) uint32, 0 where there is none. Raises ValueError for other shapes and numbers. Source: p3-challenger
+    0.8.0 (`grinding_challenger.rs`).
+    """
+    check_shape("state", state.shape, ndim=1, last=26)
+    least = device.simd_width // LANES
+    if not 1 <= bits <= 30:
+        raise ValueError(f"bits must be in 1..30, got {bits}")
+    if candidates < least or candidates & (candidates - 1):
+        raise ValueError(f"candidates must be a power of two of at least {least}, got {candidates}")
+    if start < 0 or tries < 1 or start + candidates * tries >= 1 << 31:
+        raise ValueError(f"candidates must be below 2^31, got {tries} times {candidates} from {start}")
+    # One group a core: a group reads once a step what others have found.
+    tuning = device.tuning
+    each = least
+    if tuning.cooperative_groups:
+        each = max(least, min(candidates // tuning.cooperative_groups, tuning.tree_threads // LANES))
+    (found,) = device.launch(
+        "grind_sixteen",
+        (candidates, bits, start, tries),
+        [tables(device), state, previous],
+        [(1,)],
+        groups=(candidates // each, 1, 1),
+        group=(LANES * each, 1, 1),
+        lanes=device.simd_width,
+        cost=WORK * PERMUTATION_COST[16] * min(1 << bits, candidates * tries),
+    )
+    return found
