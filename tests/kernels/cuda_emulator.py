@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.targets.compiler import build_library
 from whir_mlx.kernels.targets.gpu import GpuDevice
-from whir_mlx.kernels.targets.gpu_source import cuda_text, gpu_source
+from whir_mlx.kernels.targets.gpu_source import LONE_GROUPS, cuda_text, gpu_source
 from whir_mlx.kernels.text import load
 
 _STACK = 1 << 17
@@ -84,6 +85,8 @@ class EmulatedCuda(GpuDevice):
             # As MLX: a group no larger than the grid, and as many groups as cover it.
             group = [min(size, extent) for size, extent in zip(threadgroup, grid)]
             groups = [-(-extent // size) for size, extent in zip(threadgroup, grid)]
+            if math.prod(group) > LONE_GROUPS.get(name, 1024):
+                raise ValueError(f"{name}: groups of {math.prod(group)} threads pass its launch bounds")
             pointers = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
             _launcher(name, values)(pointers, (ctypes.c_int * 3)(*groups), (ctypes.c_int * 3)(*group))
             return [mx.array(x) for x in arrays[len(inputs) :]]

@@ -17,7 +17,7 @@ from whir_mlx.errors import DeviceError
 from whir_mlx.kernels.device import Device, get_device
 from whir_mlx.kernels.fold_axis import _geometry
 from whir_mlx.kernels.targets import gpu
-from whir_mlx.kernels.targets.gpu_source import cuda_text, gpu_source, input_forms
+from whir_mlx.kernels.targets.gpu_source import LONE_GROUPS, cuda_text, gpu_source, input_forms, precompiled_text
 from whir_mlx.kernels.text import FOLDER, load
 
 CLANG = shutil.which("clang++") or shutil.which("clang")
@@ -203,6 +203,18 @@ def test_cuda_parse_finds_an_undefined_name():
     source = specialised("cuda", "field_arithmetic", {"OPERATION": 0})
     text = cuda_text(source).replace("field_add(left, right)", "field_plus(left, right)")
     assert "undeclared identifier 'field_plus'" in parse(text)
+
+
+def test_launch_bounds():
+    """What NVRTC is told of a kernel's groups holds for the largest that a launch on CUDA may take."""
+    tuning = Device("cuda").tuning
+    most = {"challenge": 32, "grind_sixteen": tuning.tree_threads, "tree_layers": tuning.tree_threads}
+    assert set(LONE_GROUPS) == set(most) <= set(KERNELS)
+    for name, threads in most.items():
+        assert threads <= LONE_GROUPS[name] <= 1024
+        text = precompiled_text(specialised("cuda", name, {}))
+        assert text.count(f'extern "C" __global__ __launch_bounds__({LONE_GROUPS[name]}, 1) void {name}_') == 1
+    assert "__launch_bounds__" not in precompiled_text(specialised("cuda", "compress", {"WIDTH": 16}))
 
 
 def test_sums_over_many_rows_stay_in_cuda_grids():

@@ -94,7 +94,7 @@ KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
 }
 
 // Four external rounds. Rolled: a round's instructions then stay in the smallest cache. The constants take turns in one register
-// and stand as before after four rounds: a load would be waited for, the first one of a word as long as a round takes.
+// and stand as before after four rounds. A load would be waited for, its first time as long as a round takes.
 KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, thread uint* negatives) {
   ROLLED_LOOP
   for (int r = 0; r < 4; r++) {
@@ -104,19 +104,6 @@ KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, thread uint* neg
     negatives[1] = negatives[2];
     negatives[2] = negatives[3];
     negatives[3] = turn;
-    s = cooperative_external(power, lane);
-  }
-  return s;
-}
-// The same from row `row` of the constants, each loaded a round ahead: for kernels that are short of registers.
-template <typename Tables>
-KERNEL_FUNCTION uint cooperative_full_rounds(uint s, uint lane, int row, Tables tables) {
-  uint word = lane & 15;
-  uint negative = tables[word + 16 * row] - uint(FIELD_P);
-  ROLLED_LOOP
-  for (int r = 1; r <= 4; r++) {
-    uint power = cooperative_power(s + negative);
-    negative = tables[word + 16 * (row + r)] - uint(FIELD_P);
     s = cooperative_external(power, lane);
   }
   return s;
@@ -151,23 +138,15 @@ KERNEL_FUNCTION uint cooperative_internal_rounds(thread Cooperative& c, uint s, 
   return select(s, first, word == uint(0));
 }
 
-// The permutation: this lane's word of the state before and after; of kernels that are short of registers the second one.
+// The permutation: this lane's word of the state before and after.
 #ifdef TARGET_HAS_PERMUTATION
 template <typename Tables>
 KERNEL_FUNCTION uint cooperative_permute(thread Cooperative&, uint s, Tables) { return permute_sixteen(s); }
-template <typename Tables>
-KERNEL_FUNCTION uint cooperative_permute_loading(thread Cooperative&, uint s, Tables) { return permute_sixteen(s); }
 #else
 template <typename Tables>
 LARGE_FUNCTION uint cooperative_permute(thread Cooperative& c, uint s, Tables tables) {
   s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, c.initial);
   s = cooperative_internal_rounds(c, s, tables);
   return cooperative_full_rounds(s, c.lane, c.terminal);
-}
-template <typename Tables>
-LARGE_FUNCTION uint cooperative_permute_loading(thread Cooperative& c, uint s, Tables tables) {
-  s = cooperative_full_rounds(cooperative_external(s, c.lane), c.lane, 0, tables);
-  s = cooperative_internal_rounds(c, s, tables);
-  return cooperative_full_rounds(s, c.lane, 4, tables);
 }
 #endif

@@ -40,7 +40,7 @@ kernel void tree_layers(
       uint s = uint(0);
       if (level > 0) {
         s = digests[at * 16 + word + TREE_LAYER_WORDS * ((level - 1) & 1)];
-        s = cooperative_permute_loading(c, s, tables);
+        s = cooperative_permute(c, s, tables);
       } else {
         int taken = size[4] == 0u ? 16 : 8;
         at = (at + group * count) * width + int(size[5]);
@@ -48,7 +48,7 @@ kernel void tree_layers(
         for (int k = 0; k < width; k += taken) {
           uint value = rows[at + min(word + k, uint(width - 1))];
           s = select(s, value, word < uint(taken) && word + k < uint(width));
-          s = cooperative_permute_loading(c, s, tables);
+          s = cooperative_permute(c, s, tables);
         }
       }
       STORE_IF(word < uint(8) && node < uint(count), out, (node + (start + group * count)) * 8 + word, s);
