@@ -5,7 +5,7 @@ of groups and threads and several SIMD widths, the threads of a SIMD group runni
 `test_metal_lock_step.py`, a file of its own so that two workers share the work.
 
 Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand words over by lane number know only
-groups of 32 (ext_sum_group) or of 16 and 32 (challenge, tree_layers).
+groups of 32 (ext_sum_group) or of 16 and 32 (challenge, tree_layers, grind_sixteen).
 """
 
 import re
@@ -27,11 +27,10 @@ NEEDS_32 = ("ext_sum",)
 
 
 def runs_at(label: str, width: int) -> bool:
-    """Whether the package launches the case's kernel on a device of this SIMD width."""
+    """Whether the package launches the case's kernel on a device of this SIMD width. 4 bits are grind_sixteen's."""
     kernel = label.split(":")[0]
-    return width == 32 or not (
-        kernel in NEEDS_32 or load(kernel).has_simd or label.startswith(("dot", "fold_axis", "sumcheck_round"))
-    )
+    others = ("dot", "fold_axis", "sumcheck_round", "grind: 4 bits")
+    return width == 32 or not (kernel in NEEDS_32 or load(kernel).has_simd or label.startswith(others))
 
 
 def device_of(seed: int, width: int, lock_step: bool = False) -> Device:
