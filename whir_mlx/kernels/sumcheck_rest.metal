@@ -93,7 +93,7 @@ kernel void sumcheck_rest(
   THREADGROUP_ARRAY(drawn, 4);
   lane_index t = thread_position_in_threadgroup.x;
   uint lane = thread_index_in_simdgroup;
-  int threads = int(threads_per_threadgroup.x), own = int(lane_front(t)) / REDUCE_WIDTH;
+  int threads = int(threads_per_threadgroup.x), own = int(first_lane(uint(int(lane_front(t)) / REDUCE_WIDTH)));
   Turns turns = Turns{lane, own * REDUCE_WIDTH, threads};
   int rounds = int(size[1]), s = int(size[2]), fall = int(size[3]), given = int(size[5]);
   int count = int(size[0]), folded = 4 * (rounds + given);  // values of f_j; where the last ones come
