@@ -42,7 +42,9 @@ class PruningPlan:
         self._group_bits = self._log_arity * (self._layer + 1)
         # By sorted query: where layer 0 of its tree begins, counted from its own place, and the step to the next layer.
         self._base, self._step, self._layers = (starts[owner] - first_query[owner]), queries[owner], layers[owner]
-        self._first_query, self._path_layers = first_query[tree], layers[tree]
+        # A query's path begins at row (place among all - first of its tree) * layers.
+        self._path_layers = layers[tree]
+        self._offset = self._layer - first_query[tree] * self._path_layers
 
     def siblings(self, indices: np.ndarray, paths: list[np.ndarray]) -> list[np.ndarray]:
         """The digests (d, 8) of every tree, layer by layer: the children of ascending groups that are on no path.
@@ -61,21 +63,26 @@ class PruningPlan:
         np.bitwise_xor(pairs[1:], pairs[:-1], out=differing[1:])
         lengths = np.frexp(differing.astype(np.float64))[1]
         starts = np.flatnonzero(lengths[self._query] > self._group_bits)
-        query, layer = self._query[starts], self._layer[starts]
-        member = pairs[query] >> b * layer & (arity - 1)
-        absent = np.ones((len(starts), arity), bool)
-        absent[np.arange(len(starts)), member] = False
         # The nodes that are not the first of their group; an equal index (length 0) is no node of its own.
         met = (lengths - 1) // b
         further = np.flatnonzero((lengths > 0) & (met < self._layers))
         met = met[further]
         group = np.searchsorted(starts, self._base[further] + further + met * self._step[further], "right") - 1
-        absent[group, pairs[further] >> b * met & (arity - 1)] = False
-        group, other = np.nonzero(absent)
-        place = starts[group]
         # The group's first query has its siblings, its own node left out.
-        row = (slots[query[group]] - self._first_query[place]) * self._path_layers[place] + layer[group]
-        if arity > 2:
+        if arity == 2:
+            alone = np.ones(len(starts), bool)
+            alone[group] = False
+            place = starts[alone]
+            row = slots[self._query[place]] * self._path_layers[place] + self._offset[place]
+        else:
+            query, layer = self._query[starts], self._layer[starts]
+            member = pairs[query] >> b * layer & (arity - 1)
+            absent = np.ones((len(starts), arity), bool)
+            absent[np.arange(len(starts)), member] = False
+            absent[group, pairs[further] >> b * met & (arity - 1)] = False
+            group, other = np.nonzero(absent)
+            place = starts[group]
+            row = slots[query[group]] * self._path_layers[place] + self._offset[place]
             row = row * (arity - 1) + other - (other > member[group])
         ends = np.searchsorted(place, self._ends).tolist()
         return [
