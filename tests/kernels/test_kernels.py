@@ -97,7 +97,9 @@ def table_sizes(rng) -> list[Case]:
 def phase_sizes(rng) -> list[Case]:
     """Groups are 16 or 32 threads to 256 or 512: below, at and above each; a last SIMD group that is not full."""
     sizes = ((4, 1), (8, 2), (24, 2), (32, 1), (64, 4), (128, 6), (136, 1), (544, 4), (1024, 2), (1056, 4), (2080, 3))
-    return rest_cases(rng, sizes)
+    call = partial(operation("sumcheck_rest"), rounds=2, log_stride=0, falling=False)
+    largest = (np.full(shape, P - 1, np.uint32) for shape in ((1056, 4), (1056, 4), (4,)))
+    return [*rest_cases(rng, sizes), Case("sumcheck_rest of p - 1", call, (challenge_state(rng, 0, 4), *largest))]
 
 
 def contraction_sizes(rng) -> list[Case]:
@@ -186,9 +188,7 @@ def test_transcript_in_narrow_simd_groups(group):
 
 
 @pytest.mark.parametrize("value", [0, P - 1])
-@pytest.mark.parametrize(
-    "group", ["elementwise", "hashes", "transforms", "reductions", "sumcheck phases", "contractions"]
-)
+@pytest.mark.parametrize("group", ["elementwise", "hashes", "transforms", "reductions", "contractions"])
 def test_extremes(target, group, value):
     # All words 0, and all the largest: sums and products are as large as they get. A few sizes of each operation.
     for case, _ in group_cases(group)[:: 7 if group != "elementwise" else 17]:

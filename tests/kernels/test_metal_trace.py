@@ -20,7 +20,7 @@ def test_commit_and_open_are_one_graph(name):
     """Nothing is evaluated or read before the end: MLX raises at an evaluation in a trace, `trace_proof` at a read."""
     case = load_proof(name)
     kernels = trace_proof(case.args, case.arguments, tables_of(case.args))
-    assert {"ntt", "grind", "challenge", "sumcheck_fold"} - {base_name(kernel.name) for kernel in kernels} <= {"grind"}
+    assert {"ntt", "grind", "challenge", "sumcheck_rest"} - {base_name(kernel.name) for kernel in kernels} <= {"grind"}
 
 
 def test_a_read_or_an_evaluation_ends_a_trace():
