@@ -98,6 +98,8 @@ kernel void sumcheck_rest(
   int rounds = int(size[1]), s = int(size[2]), fall = int(size[3]), given = int(size[5]);
   int count = int(size[0]), folded = 4 * (rounds + given);  // values of f_j; where the last ones come
   int start = folded + 8 * (count >> rounds);               // where f_j lies
+  Cooperative p;
+  cooperative_load(p, lane, tables);
   Challenger c;
   c.word = lane & 15;
   c.s = state[c.word];
@@ -142,9 +144,6 @@ kernel void sumcheck_rest(
         for (int k = 0; k < 4; k++) message = field_add(message, parts[k]);
       }
       message = field_add(message, simd_shuffle_xor(message, 8));
-      // Loaded anew each round: kept, they would take registers of every thread.
-      Cooperative p;
-      cooperative_load(p, lane, tables);
       int before = round == 0 ? int(size[4]) : 0, end = before + 8;
       ROLLED_LOOP
       for (int block = 0; block < end; block += 8) {
