@@ -125,8 +125,8 @@ _CUDA = replace(
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
     tree_levels=6,
-    # A round's two launches take the host some 20 us; one group takes some 5 us, and 1 us for each 2^10 values (estimated
-    # from its instructions).
+    # A round's two launches take the host some 20 us; one group takes some 5 us, and 1 us for each 2^10 values
+    # (estimated from its instructions).
     rest_values=1 << 13,
     # Its 100 registers a thread allow 512 threads, no more. SIMD groups without a pair skip a round.
     rest_threads=512,
