@@ -16,8 +16,8 @@ from .poseidon2 import PERMUTATION_COST
 MAX_GRINDING_BITS = 30
 _FIRST_STEP = 8
 """Candidates of the first step of a cooperative search, as a multiple of the expected number."""
-_SEARCH_GROUPS, _LEAST_GROUP = 128, 128
-"""Groups of a search by single threads, unless they would be of fewer threads than the second number."""
+_SEARCH_GROUPS, _LEAST_GROUP, _MOST_GROUP = 128, 128, 1024
+"""Groups of a search by single threads, unless they would be of fewer or more threads than the others say."""
 
 
 @operation
@@ -96,6 +96,6 @@ def _shape(device: Device, bits: int, cost: float) -> tuple[int, int]:
     if not most:
         return device.threads_for(cost) * device.vector_lanes, device.vector_lanes
     threads = min(max(1 << bits >> 1, least), most)
-    # Few threads are spread over all cores. 2^17 are one group a core of an H200 and keep step: as four groups a core
-    # they drift apart, and the first ones search two or three steps in vain (20 bits, 12 states: 379 us against 259).
-    return threads, max(_LEAST_GROUP, threads // _SEARCH_GROUPS)
+    # Few threads are spread over all cores. Many are one group a core of an H200 and keep step: as four groups a core
+    # they drift apart, and the first ones search two or three steps in vain (20 bits, 12 states: 379 us against 250).
+    return threads, min(_MOST_GROUP, max(_LEAST_GROUP, threads // _SEARCH_GROUPS))

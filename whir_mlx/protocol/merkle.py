@@ -88,7 +88,7 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
     last = config.cap_layer(height)
     few, most = device.tuning.cooperative_rows if config.arity == 2 else 0, device.tuning.tree_levels
     if config.leaf_rate == 8 and height <= few:
-        levels = min(most, last)
+        levels = _first_levels(last, most)
         stores, made = [tree_layers(device, rows, levels=levels, sponge=True)], levels + 1
     elif config.arity == 2 and config.leaf_rate == 8 and height >= device.tuning.fused_leaf_rows:
         stores = list(hash_leaves(device, rows))[: last + 1]
@@ -98,7 +98,7 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
     while made <= last:
         below = lengths[made - 1]  # the layer that ends the last store
         if below // 2 <= few:
-            levels = min(most, last - made)
+            levels = _first_levels(last - made, most)
             start = stores[-1].shape[0] - below
             stores.append(tree_layers(device, stores[-1], start=start, levels=levels, sponge=False))
             made += levels + 1
@@ -106,6 +106,13 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
             stores.append(_pad(device, compress(device, stores[-1], arity=config.arity), lengths[made]))
             made += 1
     return MerkleTree(config, rows, tuple(stores))
+
+
+def _first_levels(above: int, most: int) -> int:
+    """Levels of the next launch, where a layer and `above` more are to be made, a layer and `most` more a launch: the
+    first launch gets what is left over, since its layers are the widest, and the fewer it makes the more groups share
+    them."""
+    return above % (most + 1)
 
 
 def _pad(device: Device, nodes, length: int):
