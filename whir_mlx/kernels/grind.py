@@ -59,7 +59,7 @@ def grind_found(device: Device, state, *, bits: int):
         step, group = _shape(device, bits, cost)
         work, window = 1, partial(_window, device, state, bits=bits, threads=step, group=group, cost=cost)
     tries = -(-reach // step)
-    most = max(1, ((device.lazy and tuning.window_permutations // work) or reach) // step)
+    most = max(1, tuning.window_permutations // work // step) if device.lazy and tuning.window_permutations else tries
     found = _none_known(device)
     for first in range(0, tries, most):
         found = window(found, start=first * step, tries=min(most, tries - first))
