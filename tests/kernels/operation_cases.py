@@ -200,9 +200,9 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
             )
         )
         # A witness, and what a search without one gives (0, whose complement is no word below p).
-        for name, found_word in (("a witness", ~words(rng, 1)), ("no witness", np.zeros(1, np.uint32))):
+        for name, found_word in (("a witness", ~words(rng, 1)), ("none", np.zeros(1, np.uint32))):
             call = partial(operation("challenge_grind", "challenge"), num_samples=3, num_indices=5, index_bits=7)
-            label = f"challenge_grind of {name}, {buffered} waiting, {left} left"
+            label = f"challenge of {name} that was found, {buffered} waiting, {left} left"
             found.append(Case(label, call, (state, found_word)))
             found.append(Case(f"{label}, samples after", partial(call, num_after=4), (state, found_word)))
         for bits in grinding_bits:

@@ -235,8 +235,8 @@ def test_results_do_not_depend_on_threads(monkeypatch):
         used.clear()
         for case in cases:
             assert differences(device, case, case.run(get_device("numpy"))) == []
-        # Small launches stay on one thread; most of these are above that.
-        assert used.count(threads) > len(cases) // 2
+        # Small launches stay on one thread, a transcript's all do; the rest of these are above that.
+        assert used.count(threads) > len(cases) // 3
 
 
 # Drawn sizes

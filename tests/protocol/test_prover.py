@@ -13,6 +13,7 @@ from whir_mlx.errors import DeviceError, ParameterError, WhirError
 from whir_mlx.kernels.challenge import challenge
 from whir_mlx.kernels.device import get_device
 from whir_mlx.kernels.montgomery import from_montgomery, to_montgomery
+from whir_mlx.protocol import prover as prover_module
 from whir_mlx.protocol import transcript as transcript_module
 from whir_mlx.protocol.prover import commit_tables, open_proof, read_commitment
 from whir_mlx.protocol.statement import OpeningBatch, Schedule
@@ -210,8 +211,17 @@ def test_too_many_claims_are_refused_before_anything_is_drawn():
     assert open_proof(data, arguments["schedule"], transcript=transcript).evaluations[0].current.shape == (8, 4)
 
 
+@pytest.fixture
+def played(monkeypatch):
+    """Openings play the prover each time, and do not replay what it launched before."""
+    monkeypatch.setattr(type(host_device()), "compile", lambda device, function: function)
+    prover_module._OpeningProgram.of.cache_clear()
+    yield
+    prover_module._OpeningProgram.of.cache_clear()
+
+
 @pytest.mark.parametrize("lost", range(4))
-def test_a_grind_that_found_nothing_is_an_error(monkeypatch, lost):
+def test_a_grind_that_found_nothing_is_an_error(monkeypatch, played, lost):
     # A GPU searches a bounded number of windows and then says 0, which stands for a witness of 2^32 - 1. Four grinds
     # here: before the challenge of the initial sumcheck, the queries of the round, the challenge of its sumcheck, the
     # final queries.
@@ -238,7 +248,7 @@ GRINDING = {
 
 
 @pytest.mark.parametrize("label", GRINDING)
-def test_a_wrong_witness_is_found_before_the_proof_is_given_out(monkeypatch, label):
+def test_a_wrong_witness_is_found_before_the_proof_is_given_out(monkeypatch, played, label):
     """Each grind in turn answers with a word that misses the difficulty; the right word keeps the proof as it was."""
     args = {**FULL_ARGS, **GRINDING[label]}
     arguments = arguments_of(args)

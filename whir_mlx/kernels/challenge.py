@@ -132,9 +132,7 @@ def _drawn(device: Device, state, segments: list, samples: int, num_indices: int
     if not 0 <= index_bits <= MAX_INDEX_BITS:
         raise ValueError(f"index_bits must be in 0..{MAX_INDEX_BITS}, got {index_bits}")
     drawn = num_indices if index_bits else 0
-    state, samples, indices, message = _step(
-        device, state, segments, None, samples, drawn, index_bits, after, **rest
-    )
+    state, samples, indices, message = _step(device, state, segments, None, samples, drawn, index_bits, after, **rest)
     if num_indices and not drawn:
         indices = device.asarray(np.zeros(num_indices, np.uint32))
     return state, samples, indices, message
@@ -161,7 +159,7 @@ def _step(device, state, segments: list, shares, samples: int, indices: int, ind
     added = (0, 0) if shares is None else (shares.shape[0], product(shares.shape[1:]))
     fixed = _fixed(device)
     numbers = (samples, indices, index_bits, *added, after, int(ground))
-    outputs = fixed.step(state, segments, shares, numbers) if fixed.run else None
+    outputs = fixed.step(state, segments, shares, numbers) if fixed.run and not device.recording else None
     if outputs is not None:
         return outputs
     sizes = [product(x.shape) for x in segments]

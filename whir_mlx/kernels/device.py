@@ -7,13 +7,15 @@ arrays on `cpu` and `numpy`, lazy MLX arrays on `metal` and `cuda`.
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import prod
 
 import numpy as np
 
 from ..errors import DeviceError
 from .targets import cpu
+from .targets.cpu_program import run_program
+from .targets.cpu_trace import Recorded, recorder
 from .tuning import tuning_for
 
 __all__ = ["Device", "get_device", "host_target"]
@@ -91,6 +93,11 @@ class Device:
             return mx.compile(function)
         return function
 
+    @property
+    def recording(self) -> bool:
+        """Whether launches of this thread are kept for later and their arrays have no words yet, on a host device."""
+        return False
+
     def threads_for(self, cost: float) -> int:
         """Host threads that work on a launch of `cost` nanoseconds (1 where the host does none of it)."""
         return 1
@@ -156,6 +163,21 @@ class CpuDevice(Device):
         # Vectors of this many threads stand for SIMD groups; 16 are what a cooperative permutation needs.
         self.simd_width = 16
 
+    @property
+    def array_module(self):
+        return recorder() or np
+
+    @property
+    def recording(self) -> bool:
+        return recorder() is not None
+
+    def asarray(self, x):
+        return x if isinstance(x, Recorded) else super().asarray(x)
+
+    def compile(self, function):
+        """`function`, traced once for each shapes of its arguments, and replayed where launches are short."""
+        return partial(run_program, {}, self, function)
+
     def prepare(self, kernels):
         cpu.prepare(kernels, self.vector_lanes)
 
@@ -169,9 +191,10 @@ class CpuDevice(Device):
     def launch(
         self, name, size, inputs, outputs, *, grid=None, groups=None, group=(256, 1, 1), values=None, lanes=0, cost=0.0
     ):
-        arrays = [_size_array(size), *(np.ascontiguousarray(x) for x in inputs)]
+        trace = recorder()
+        arrays = [_size_array(size), *(inputs if trace else (np.ascontiguousarray(x) for x in inputs))]
         refuse_large(name, arrays, [prod(shape) for shape in outputs])
-        return cpu.run(
+        return (trace.launch if trace else cpu.run)(
             name,
             arrays,
             outputs,

@@ -2,6 +2,7 @@
 // pool_run(items, slice, launch, threads) calls slice(launch, first, last) over [0, items(launch)) from up to `threads`
 // threads, the caller among them, and returns when all is done. It never waits for a worker that has taken nothing, so a
 // busy machine costs no more than its share. Launches from several threads take turns. A forked child starts anew.
+// pool_run_all(steps, count) does so step by step.
 #include <unistd.h>
 
 #include <atomic>
@@ -118,4 +119,15 @@ extern "C" void pool_run(int64_t (*items)(const void*), Slice slice, const void*
     return;
   }
   pool()->run(slice, launch, count, threads);
+}
+
+struct Step {
+  int64_t (*items)(const void*);
+  Slice slice;
+  const void* launch;
+  int64_t threads;
+};
+
+extern "C" void pool_run_all(const Step* steps, int64_t count) {
+  for (int64_t k = 0; k < count; k++) pool_run(steps[k].items, steps[k].slice, steps[k].launch, int(steps[k].threads));
 }

@@ -19,13 +19,14 @@ from .compiler import build_library, find_compiler, vector_builds
 from .cpu_source import fast_source
 
 OPTIMISE = ("-O3", "-fno-strict-aliasing", "-w", "-Wno-psabi")
-_MAX_BUFFERS = 32
+MAX_BUFFERS = 32
 
 
 # The `Launch` of dialect/cpu_common.h: buffers, their lengths (read by the check build only), grid, group.
-_LAUNCH = struct.Struct(f"={_MAX_BUFFERS}Q{_MAX_BUFFERS}q3i3i")
-_NO_WORDS = (0,) * _MAX_BUFFERS
-_BUFFERS = BufferPool()
+_LAUNCH = struct.Struct(f"={MAX_BUFFERS}Q{MAX_BUFFERS}q3i3i")
+LAUNCH_BYTES = _LAUNCH.size
+_NO_WORDS = (0,) * MAX_BUFFERS
+BUFFERS = BufferPool()
 
 
 class _Scratch(threading.local):
@@ -57,12 +58,19 @@ def default_threads() -> int:
 
 
 @cache
-def _pool_run():
+def pool():
+    """The library of dialect/cpu_pool.cpp."""
     source = (FOLDER / "dialect" / "cpu_pool.cpp").read_text(encoding="utf-8")
-    run = build_library(source, OPTIMISE, "pool").pool_run
-    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
-    run.restype = None
-    return run
+    library = build_library(source, OPTIMISE, "pool")
+    library.pool_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
+    library.pool_run_all.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    library.pool_run.restype = library.pool_run_all.restype = None
+    return library
+
+
+def packed_launch(addresses, grid: tuple[int, int, int], lanes: int) -> bytes:
+    """The record of a launch on buffers at `addresses`; grid counts threads."""
+    return _LAUNCH.pack(*addresses, *(0,) * (MAX_BUFFERS - len(addresses)), *_NO_WORDS, *grid, lanes, 1, 1)
 
 
 @cache
@@ -107,12 +115,11 @@ class BoundLaunch:
     """
 
     def __init__(self, built: CompiledKernel, buffers: list[np.ndarray], grid: tuple[int, int, int]):
-        addresses = [address(array) for array in buffers] + [0] * (_MAX_BUFFERS - len(buffers))
         self._buffers = buffers
-        self._record = bytearray(_LAUNCH.pack(*addresses, *_NO_WORDS, *grid, built.lanes, 1, 1))
+        self._record = bytearray(packed_launch([address(array) for array in buffers], grid, built.lanes))
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(self._record))
         self._built = built
-        self._run = _pool_run()
+        self._run = pool().pool_run
 
     def __call__(self) -> None:
         self._run(self._built.items, self._built.slice, self._address, 1)
@@ -135,10 +142,10 @@ def run(
     if load(name).atomic:
         outputs = [np.zeros(shape, np.uint32) for shape in output_shapes]
     else:
-        outputs = [_BUFFERS.empty(shape) for shape in output_shapes]
+        outputs = [BUFFERS.empty(shape) for shape in output_shapes]
     addresses = [address(array) for array in (*inputs, *outputs)]
-    addresses += [0] * (_MAX_BUFFERS - len(addresses))
+    addresses += [0] * (MAX_BUFFERS - len(addresses))
     across = grid[0] * built.lanes if grouped else grid[0]
     _LAUNCH.pack_into(_SCRATCH.record, 0, *addresses, *_NO_WORDS, across, *grid[1:], built.lanes, 1, 1)
-    _pool_run()(built.items, built.slice, _SCRATCH.address, threads)
+    pool().pool_run(built.items, built.slice, _SCRATCH.address, threads)
     return outputs

@@ -1,0 +1,130 @@
+"""Programs of the CPU target: what they give, that runs do not meet, and that arrays in one memory do not overlap."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers import host_device, load_proof
+from tests.proving import commit
+from whir_mlx.field.constants import P
+from whir_mlx.kernels.compress import compress
+from whir_mlx.kernels.device import CpuDevice, get_device
+from whir_mlx.kernels.field_arithmetic import field_add, field_mul
+from whir_mlx.kernels.grind import grind_found
+from whir_mlx.kernels.targets import cpu, cpu_program
+from whir_mlx.kernels.targets.cpu_trace import Block, tracing
+from whir_mlx.protocol import prover
+
+pytestmark = pytest.mark.skipif(not cpu.available(), reason="no C++ compiler is installed")
+
+CONSTANT = np.arange(48, dtype=np.uint32).reshape(6, 8)
+
+
+def words(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, P, shape, dtype=np.uint32)
+
+
+def mixed(device, arrays: list, state):
+    """Launches, views of all kinds, copies, joins, constants, a search (whose output starts at 0), an argument and a
+    constant handed on, and two views of one result."""
+    xp = device.array_module
+    first, second = arrays
+    product = field_mul(device, first, second)
+    turned = product.reshape((2, 3, 8)).transpose(1, 0, 2).reshape((6, 8))  # copied: its words lay apart
+    joined = xp.concatenate([turned[1:5], CONSTANT, xp.zeros((2, 8), dtype=first.dtype)], axis=0)
+    taken = xp.take(joined, np.array([11, 0, 3, 3]), axis=0)
+    columns = field_add(device, xp.transpose(taken, (1, 0))[2:6, 1:], np.full((4, 3), 5, np.uint32))
+    parents = compress(device, joined[2:], arity=2)
+    found = grind_found(device, state, bits=6)
+    return [parents, (parents[1:3], columns)], found, second, CONSTANT
+
+
+def flat(nested) -> list:
+    return [x for part in nested for x in flat(part)] if isinstance(nested, (list, tuple)) else [nested.tolist()]
+
+
+def arguments(seed: int) -> tuple:
+    state = words(seed + 2, 26)
+    state[16:] = 0
+    return [words(seed, 6, 8), words(seed + 1, 6, 8)], state
+
+
+def test_a_program_gives_what_its_function_gives():
+    device = CpuDevice()
+    program = device.compile(lambda arrays, state: mixed(device, arrays, state))
+    results = [program(*arguments(seed)) for seed in (10, 20, 30)]
+    for seed, result in zip((10, 20, 30), results):  # the first ones too, after later runs
+        assert (
+            flat(result) == flat(mixed(device, *arguments(seed))) == flat(mixed(get_device("numpy"), *arguments(seed)))
+        )
+    (kept,) = program.args[0].values()
+    assert kept.words > 0
+
+
+def test_threads_do_not_meet():
+    device = CpuDevice()
+    program = device.compile(lambda arrays, state: mixed(device, arrays, state))
+    with ThreadPoolExecutor(4) as pool:
+        got = list(pool.map(lambda seed: flat(program(*arguments(seed))), range(0, 160, 10)))
+    assert got == [flat(mixed(device, *arguments(seed))) for seed in range(0, 160, 10)]
+
+
+def test_shapes_and_threads_have_programs_of_their_own():
+    device = CpuDevice()
+    double = device.compile(lambda x: field_add(device, x, x))
+    for length in (1, 7, 8, 9, 1000):
+        assert np.array_equal(double(words(1, length)), field_add(device, words(1, length), words(1, length)))
+    device.threads += 1
+    double(words(1, 7))
+    assert len(double.args[0]) == 6
+
+
+def test_large_functions_are_played(monkeypatch):
+    device, played = CpuDevice(), []
+    square = device.compile(lambda x: played.append(1) or field_mul(device, field_mul(device, x, x), x))
+    monkeypatch.setattr(cpu_program, "_MOST_WORDS", 63)  # the inner product is 64 words
+    assert np.array_equal(square(words(1, 64)), square(words(1, 64))) and len(played) == 3
+    monkeypatch.setattr(cpu_program, "_MOST_WORDS", 64)
+    other = device.compile(lambda x: played.append(1) or field_mul(device, field_mul(device, x, x), x))
+    assert np.array_equal(other(words(1, 64)), other(words(1, 64))) and len(played) == 4
+
+
+def test_a_trace_has_no_words_to_read():
+    with tracing() as trace:
+        x = trace.new((4, 8))
+        with pytest.raises(TypeError, match="no words to read"):
+            x[1]
+        with pytest.raises(TypeError):
+            np.asarray(CONSTANT) + x
+    assert not host_device().recording
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), min_size=1, max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_blocks_that_are_needed_at_a_time_lie_apart(sizes):
+    blocks = [Block(words, made=k, used=k + stay) for k, (words, stay) in enumerate(sizes)]
+    starts, total = cpu_program._shared(blocks)
+    for a, first in zip(blocks, starts):
+        assert first % 16 == 0 and first + a.words <= total
+        for b, second in zip(blocks, starts):
+            if a is not b and a.made <= b.used and b.made <= a.used and a.words and b.words:
+                assert first + a.words <= second or second + b.words <= first
+
+
+@pytest.mark.parametrize("name", ["suffix_n10_k4_johnson", "prefix_tables"])
+def test_proofs_are_the_same_played(name, monkeypatch):
+    case = load_proof(name)
+    schedule, points = case.arguments["schedule"], case.arguments.get("points")
+
+    def prove():
+        prover._commit_program.cache_clear()
+        prover._OpeningProgram.of.cache_clear()
+        device = CpuDevice()
+        return [prover.open_proof(commit(case.args, case.arguments, device), schedule, points=points) for _ in range(2)]
+
+    replayed = prove()
+    monkeypatch.setattr(cpu_program, "_MOST_WORDS", -1)
+    assert replayed == prove() == [case.proof] * 2
