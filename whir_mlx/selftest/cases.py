@@ -187,7 +187,7 @@ def _transcripts() -> Iterator[Case]:
         arrays = (_state(30, buffered, left), _words(31, 3), _words(32, 8), _words(33, 21))
         yield Case(f"challenge: {buffered} waiting, {left} left", call, arrays)
     call = partial(_operation("challenge_grind", "challenge"), num_samples=5, num_indices=9, index_bits=13)
-    yield Case("challenge_grind", call, (_state(30, 7, 0), ~_words(31, 1)))
+    yield Case("challenge: a witness that was found", call, (_state(30, 7, 0), ~_words(31, 1)))
     for bits in (4, 12):
         yield Case(f"grind: {bits} bits", partial(_operation("grind"), bits=bits), (_state(34, 3, 0),))
     yield Case("grind_sixteen", _grind_windows, (_state(34, 3, 0),))
