@@ -86,10 +86,47 @@ def test_large_functions_are_played(monkeypatch):
     device, played = CpuDevice(), []
     square = device.compile(lambda x: played.append(1) or field_mul(device, field_mul(device, x, x), x))
     monkeypatch.setattr(cpu_program, "_MOST_WORDS", 63)  # the inner product is 64 words
-    assert np.array_equal(square(words(1, 64)), square(words(1, 64))) and len(played) == 3
+    expected = square(words(1, 64))
+    assert np.array_equal(square(words(1, 64)), expected) and len(played) == 3
+    numpy, x = get_device("numpy"), words(1, 64)
+    assert np.array_equal(expected, field_mul(numpy, field_mul(numpy, x, x), x))
     monkeypatch.setattr(cpu_program, "_MOST_WORDS", 64)
     other = device.compile(lambda x: played.append(1) or field_mul(device, field_mul(device, x, x), x))
-    assert np.array_equal(other(words(1, 64)), other(words(1, 64))) and len(played) == 4
+    assert all(np.array_equal(other(words(1, 64)), expected) for _ in range(2)) and len(played) == 4
+
+
+def test_a_compiled_function_may_call_another():
+    device = CpuDevice()
+    inner = device.compile(lambda x: field_add(device, x, x))
+    outer = device.compile(lambda x: field_mul(device, inner(x), x))
+    x = words(1, 9)
+    for _ in range(2):
+        assert np.array_equal(outer(x), field_mul(device, field_add(device, x, x), x))
+
+
+def test_captured_arrays_stay_as_they_were_traced():
+    device, captured = CpuDevice(), words(1, 9)
+
+    def added(x):
+        first = field_add(device, x, captured)
+        captured[:] = 5
+        return first, field_add(device, x, captured), captured
+
+    program, x, before = device.compile(added), words(2, 9), captured.copy()
+    for _ in range(2):
+        first, second, five = program(x)
+        assert np.array_equal(first, field_add(device, x, before)) and five.tolist() == [5] * 9
+        assert np.array_equal(second, field_add(device, x, np.full(9, 5, np.uint32)))
+        five[:] = captured[:] = 7
+
+
+def test_what_a_program_cannot_take_or_give():
+    device = CpuDevice()
+    with pytest.raises(TypeError, match="arrays must be uint32, got uint64"):
+        device.compile(lambda x: field_add(device, x, x))(np.ones(3, np.uint64))
+    with pytest.raises(TypeError, match="must return arrays, in lists and tuples, got dict"):
+        device.compile(lambda x: {"sum": field_add(device, x, x)})(np.ones(3, np.uint32))
+    assert not device.recording
 
 
 def test_a_trace_has_no_words_to_read():

@@ -14,7 +14,7 @@ _COMMANDS = ("prove", "verify", "convert", "info", "plan", "bench", "selftest", 
 
 
 def start_gpu_early() -> None:
-    """Let MLX's CUDA back-end start after 10 launches, not 100: a proof is 80 to 200, and the GPU waits for the first.
+    """Let MLX's CUDA back-end start after 10 launches, not 100: a proof is 60 to 200, and the GPU waits for the first.
 
     This process is ours; a library sets no such thing. Whoever set the variable is left alone, and so are Macs, where
     it would cut command buffers.

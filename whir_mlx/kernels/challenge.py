@@ -156,6 +156,8 @@ def challenge_shares(device: Device, state, before, shares, after: list, *, num_
 
 def _step(device, state, segments: list, shares, samples: int, indices: int, index_bits: int, after=0, ground=False):
     check_shape("state", state.shape, ndim=1, last=26)
+    if min(samples, indices, after) < 0:
+        raise ValueError(f"samples and indices must be at least 0, got {samples}, {indices} and {after}")
     added = (0, 0) if shares is None else (shares.shape[0], product(shares.shape[1:]))
     fixed = _fixed(device)
     numbers = (samples, indices, index_bits, *added, after, int(ground))

@@ -15,8 +15,8 @@ def claim_weights(device: Device, alpha, tables, *, claims: tuple[tuple[int, int
     check_shape("alpha", alpha.shape, ndim=1, last=4)
     check_shape("tables", tables.shape, ndim=3, last=4)
     total, count, _ = tables.shape
-    if not claims or any(not 0 <= table < total or exponent < 0 for table, exponent in claims):
-        raise ValueError(f"claims must name tables below {total} and exponents of 0 and more, got {claims}")
+    if not claims or any(not (0 <= table < total and 0 <= exponent < 1 << 31) for table, exponent in claims):
+        raise ValueError(f"claims must name tables below {total} and exponents of 0 to 2^31 - 1, got {claims}")
     return device.launch(
         "claim_weights",
         (count, *(number for claim in claims for number in claim)),

@@ -46,7 +46,8 @@ class Device:
 
     @property
     def array_module(self):
-        """The library of this device's arrays: numpy, or mlx.core where launches are lazy."""
+        """The library of this device's arrays: numpy, or mlx.core where launches are lazy; in a trace of the CPU as
+        much of one as the prover needs."""
         if self.lazy:
             import mlx.core as mx
 
@@ -85,8 +86,8 @@ class Device:
         """
 
     def compile(self, function):
-        """`function` of (nested lists of) arrays, made to trace once and replay where launches are lazy; else as it
-        is."""
+        """`function` of arrays in lists and tuples, made to trace once and replay where launches are lazy, and on the
+        CPU; else as it is. Arrays that it captures are taken as they are when it is traced."""
         if self.lazy:
             import mlx.core as mx
 

@@ -27,7 +27,8 @@ def gather_opening(device: Device, rows, stores: list, indices, *, layers: tuple
     check_shape("rows", rows.shape, ndim=2)
     for store in stores:
         check_shape("store", store.shape, ndim=2, last=8)
-    if any(not (0 <= store < len(stores) and 0 <= start < stores[store].shape[0]) for store, start in layers):
+    check_shape("indices", indices.shape, ndim=1)
+    if any(not (0 <= store < len(stores) and 0 <= start <= stores[store].shape[0] - arity) for store, start in layers):
         raise ValueError(f"layers must lie in the {len(stores)} stores, got {layers}")
     queries, count, others, width = indices.shape[0], len(layers), arity - 1, rows.shape[1]
     total = queries * (width + 8 * count * others)

@@ -26,8 +26,8 @@ def grind(device: Device, state, *, bits: int):
 
     state: (26,) uint32 transcript state; bits in 0..30. Returns (1,) uint32, **canonical**; 0 for 0 bits. The state
     is not changed: the caller absorbs the witness and draws the sample. Raises ValueError for other bits and
-    WhirError if no word below p will do (on a lazy device: returns a word above p). Source: p3-challenger 0.8.0
-    (`grinding_challenger.rs`).
+    WhirError if no word below p will do (where nothing can be read yet: returns a word above p). Source: p3-challenger
+    0.8.0 (`grinding_challenger.rs`).
     """
     return witness_of(device, grind_found(device, state, bits=bits))
 
@@ -64,7 +64,7 @@ def grind_found(device: Device, state, *, bits: int):
     for first in range(0, tries, most):
         found = window(found, start=first * step, tries=min(most, tries - first))
     # ~0 is no word below p: a search without a hit shows as one.
-    if not device.lazy and int(witness_of(device, found)[0]) >= P:
+    if not (device.lazy or device.recording) and int(witness_of(device, found)[0]) >= P:
         raise WhirError(f"no grinding witness of {bits} bits exists for this transcript")
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .cooperative import tables
 from .device import Device
-from .operation import check_shape, operation
+from .operation import check_shape, operation, product
 from .poseidon2 import PERMUTATION_COST
 
 LANES = 16
@@ -23,6 +23,8 @@ def grind_sixteen(device: Device, state, previous, *, bits: int, start: int, can
     """
     check_shape("state", state.shape, ndim=1, last=26)
     least = device.simd_width // LANES
+    if product(previous.shape) < 1:
+        raise ValueError("previous must have at least one word, got none")
     if not 1 <= bits <= 30:
         raise ValueError(f"bits must be in 1..30, got {bits}")
     if candidates < least or candidates & (candidates - 1):

@@ -18,6 +18,10 @@ def query_weights(device: Device, w, ood_tables, gamma, indices, *, log_domain: 
     """
     check_shape("w", w.shape, ndim=2, last=4)
     variables = log2_exact("w", w.shape[0])
+    check_shape("gamma", gamma.shape, ndim=1, last=4)
+    check_shape("indices", indices.shape, ndim=1)
+    if tuple(ood_tables.shape[1:]) != tuple(w.shape):
+        raise ValueError(f"ood_tables must be (J, {w.shape[0]}, 4), got {tuple(ood_tables.shape)}")
     samples, queries = ood_tables.shape[0], indices.shape[0]
     if samples + queries == 0:
         return w

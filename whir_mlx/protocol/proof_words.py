@@ -148,7 +148,10 @@ class ProofWords:
         """Refuses witnesses that were not found, then witnesses that do not meet their difficulty. outcomes: (grinds,
         2)."""
         if (outcomes[:, 0] >= P).any():
-            raise WhirError("grinding found no witness in the windows it was given; open again")
+            raise WhirError(
+                "grinding found no witness among the candidates searched; a GPU's are a multiple of those expected, "
+                "so open again there"
+            )
         for number, (bits, sample) in enumerate(zip(self._grind_bits, outcomes[:, 1].tolist())):
             # The search and the transcript are two kernels: a fault of either shows here, not at a verifier.
             if sample & ((1 << bits) - 1):

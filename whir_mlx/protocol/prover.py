@@ -103,7 +103,7 @@ def _check_arguments(layout: Layout, config: WhirConfig, tables) -> None:
 @lru_cache(maxsize=32)
 def _commit_program(device: Device, layout: Layout, config: WhirConfig, tree: TreeConfig):
     """Tables to (Montgomery tables, stacked polynomial, codeword rows, tree stores, state of a fresh transcript that
-    absorbed the commitment), traced once on a lazy device."""
+    absorbed the commitment), traced once on a lazy device and on the CPU."""
     padded = Layout(
         layout.order, tuple((arity, s.columns) for s, arity in zip(layout.tables, layout.padded_log_rows)), 0
     )
@@ -162,7 +162,7 @@ def open_proof(data: ProverData, schedule: Schedule, *, points=None, transcript:
 
 
 class _OpeningProgram:
-    """One statement's opening as a function of arrays alone; on a lazy device traced and compiled at its first run."""
+    """One statement's opening as a function of arrays alone, traced and compiled at its first run (not on NumPy)."""
 
     def __init__(self, device, layout, config, tree, schedule, prescribed: bool):
         self.words: ProofWords | None = None  # where each part of the proof lies in the words read back
@@ -188,8 +188,9 @@ class _OpeningProgram:
         transcript = Transcript(device, state=state)
         tree = MerkleTree(self._tree, rows, tuple(stores))
         points = [to_montgomery(device, x) for x in points] if self._prescribed else None
-        self.words = _open(device, layout, config, schedule, transcript, tree, tables, f, points)
-        return self.words.flat()
+        words = _open(device, layout, config, schedule, transcript, tree, tables, f, points)
+        self.words = words  # another thread's is the same, but for arrays that `flat` takes out
+        return words.flat()
 
 
 def _open(device, layout, config, schedule, transcript, tree, tables, stacked, points) -> ProofWords:

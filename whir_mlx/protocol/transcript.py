@@ -96,7 +96,7 @@ class Transcript:
         if isinstance(x, np.ndarray):
             if x.dtype != np.uint32:
                 raise TypeError(f"observed words must be uint32, got {x.dtype}")
-            if x.flags.writeable:
+            if x.flags.writeable or x.base is not None:
                 x = x.copy()  # it waits in the queue until the next draw
         count = math.prod(x.shape)
         if count == 0:

@@ -18,6 +18,7 @@ def gather_opening(
     nodes = indices.astype(np.int64)
     for number, (store, start) in enumerate(layers):
         others = np.arange(arity - 1) + (np.arange(arity - 1) >= nodes[:, None] % arity)
-        paths[:, number] = stores[store][start + nodes[:, None] // arity * arity + others].reshape(len(nodes), -1)
+        group = stores[store][start + nodes[:, None] // arity * arity + others]
+        paths[:, number] = group.reshape(len(nodes), 8 * (arity - 1))
         nodes = nodes // arity
     return np.concatenate([rows[indices].reshape(-1), paths.reshape(-1)])

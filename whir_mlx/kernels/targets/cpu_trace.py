@@ -102,13 +102,7 @@ class Recorded:
 
 
 class _Unread:
-    """A witness that nobody needs: proofs take what the transcript says of it."""
-
-    def __getitem__(self, key) -> _Unread:
-        return self
-
-    def __int__(self) -> int:
-        return 0
+    """A difference, which nobody needs: of a witness proofs take what the transcript says of it."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +183,15 @@ class Recorder:
         return one.block, one.start
 
     def _constant(self, x: np.ndarray) -> Block:
+        if x.flags.writeable:
+            return Block(x.size, array=np.array(x, order="C"))  # as it is now
         if id(x) not in self._constants:
             self._constants[id(x)] = Block(x.size, array=np.ascontiguousarray(x), original=x)
         return self._constants[id(x)]
 
     def _host(self, function, inputs: list, shape) -> Recorded:
         out = self.new(shape)
+        inputs = [x if isinstance(x, Recorded) else x.copy() for x in inputs]
         used = [x.block for x in (*inputs, out) if isinstance(x, Recorded)]
         self._add(HostStep(function, inputs, out), used)
         return out
