@@ -14,6 +14,7 @@ from whir_mlx.kernels.compress import compress
 from whir_mlx.kernels.device import CpuDevice, get_device
 from whir_mlx.kernels.field_arithmetic import field_add, field_mul
 from whir_mlx.kernels.grind import grind_found
+from whir_mlx.kernels.ntt import ntt, twiddles
 from whir_mlx.kernels.targets import cpu, cpu_program
 from whir_mlx.kernels.targets.cpu_trace import Block, tracing
 from whir_mlx.protocol import prover
@@ -118,6 +119,21 @@ def test_captured_arrays_stay_as_they_were_traced():
         assert np.array_equal(first, field_add(device, x, before)) and five.tolist() == [5] * 9
         assert np.array_equal(second, field_add(device, x, np.full(9, 5, np.uint32)))
         five[:] = captured[:] = 7
+
+
+def test_tables_are_shared_by_programs():
+    # Other constants are copied, tables (as large as a codeword) are not.
+    device = CpuDevice()
+    with tracing() as trace:
+        for _ in range(2):
+            ntt(device, trace.new((512, 1)), log_rows=9)
+    tables = {
+        id(block.array)
+        for node in trace.nodes
+        for block, _ in node.buffers
+        if block.words == 512 and block.array is not None
+    }
+    assert len(tables) == 1 and np.shares_memory(twiddles(device, 9), next(iter(trace._constants.values())).array)
 
 
 def test_what_a_program_cannot_take_or_give():

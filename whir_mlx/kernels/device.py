@@ -175,6 +175,11 @@ class CpuDevice(Device):
     def asarray(self, x):
         return x if isinstance(x, Recorded) else super().asarray(x)
 
+    def table(self, shape, build):
+        table = super().table(shape, build).view()
+        table.setflags(write=False)  # so that traces need no copy of it
+        return table
+
     def compile(self, function):
         """`function`, traced once for each shapes of its arguments, and replayed where launches are short."""
         return partial(run_program, {}, self, function)
