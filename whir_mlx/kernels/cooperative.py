@@ -23,6 +23,7 @@ def table_words() -> list[int]:
 @lru_cache(maxsize=8)
 def tables(device: Device):
     """The words of `table_words` on the device, kept."""
-    words = device.asarray(np.array(table_words(), np.uint32))
-    device.evaluate(words)
-    return words
+    words = table_words()
+    table = device.table((len(words),), lambda: np.array(words, np.uint32))
+    device.evaluate(table)
+    return table

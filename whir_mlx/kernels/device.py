@@ -215,7 +215,9 @@ class CpuDevice(Device):
 
 @lru_cache(maxsize=4096)
 def _size_array(size: tuple[int, ...]) -> np.ndarray:
-    return np.array(size, np.uint32)
+    array = np.array(size, np.uint32)
+    array.setflags(write=False)
+    return array
 
 
 @cache

@@ -20,16 +20,14 @@ class Readback:
 
     def __init__(self, device: Device):
         self._device = device
-        self._arrays: list = []
-        self._montgomery: list[bool] = []
-        self._counts: list[int] = []
+        self._parts: list[tuple] = []  # (array, whether it is Montgomery words, how many of its first words)
         self._slots: list[tuple[int, int, tuple[int, ...]]] = []
         self._length = 0
 
     def add(self, array, *, plain: bool = False) -> int:
         """Registers an array of Montgomery words (or, with `plain`, of words to read as they are); returns its slot."""
         shape = tuple(array.shape)
-        self._register([array], math.prod(shape), plain)
+        self._register(array, math.prod(shape), plain)
         return self._slot(shape)
 
     def add_stack(
@@ -39,19 +37,17 @@ class Readback:
         `shape` takes, or as so many `entries` of it take."""
         entries = [1] * len(arrays) if entries is None else entries
         for array, count in zip(arrays, entries, strict=True):
-            self._register([array], count * math.prod(shape), plain)
+            self._register(array, count * math.prod(shape), plain)
         return self._slot((sum(entries), *shape))
 
     def add_parts(self, array, shapes) -> tuple[int, ...]:
         """Registers one array of Montgomery words whose words are several arrays' of `shapes`; returns their slots."""
-        self._register([array], sum(map(math.prod, shapes)), False)
+        self._register(array, sum(map(math.prod, shapes)), False)
         return tuple(map(self._slot, shapes))
 
-    def _register(self, arrays: list, words: int, plain: bool) -> None:
+    def _register(self, array, words: int, plain: bool) -> None:
         if words:
-            self._arrays += arrays
-            self._montgomery += [not plain] * len(arrays)
-            self._counts += [words] * len(arrays)
+            self._parts.append((array, not plain, words))
 
     def _slot(self, shape: tuple[int, ...]) -> int:
         start = self._length
@@ -61,11 +57,11 @@ class Readback:
 
     def flat(self):
         """All registered words as one device array, canonical, of `Device.readback_words` words."""
-        arrays, montgomery, counts = self._arrays, self._montgomery, self._counts
         # A kept program must not keep its trace's arrays; `collect` needs none of them.
-        self._arrays, self._montgomery, self._counts = [], [], []
-        if not arrays:
+        parts, self._parts = self._parts, []
+        if not parts:
             return self._device.asarray(np.zeros(0, np.uint32))
+        arrays, montgomery, counts = map(list, zip(*parts))
         room = self._device.readback_words(self._length)
         return pack(self._device, arrays, montgomery, counts=counts, room=room)
 

@@ -167,9 +167,7 @@ class Transcript:
         """
         if self._no_grinding(bits):
             return self.device.asarray(np.zeros(1, dtype=np.uint32))
-        if self._queue or self._ground or self._pending:
-            self._launch(0)
-        found = grind_found(self.device, self._state, bits=bits)
+        found = grind_found(self.device, self.state(), bits=bits)
         witness = witness_of(self.device, found)  # nobody may want it: on a lazy device it then costs nothing
         self._record("grind", bits, witness)
         # It stays alone in the queue: the sample that met the difficulty is consumed before anything is observed.

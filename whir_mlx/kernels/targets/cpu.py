@@ -48,6 +48,10 @@ class CompiledKernel:
     slice: int
     lanes: int
 
+    def threads(self, grid: tuple[int, int, int], grouped: bool) -> tuple[int, int, int]:
+        """A grid of threads, or of groups where `grouped` (each one vector), in threads."""
+        return (grid[0] * self.lanes, *grid[1:]) if grouped else grid
+
 
 def default_threads() -> int:
     """Threads of the pool: `WHIR_MLX_THREADS`, else the cores this process may use."""
@@ -145,7 +149,6 @@ def run(
         outputs = [BUFFERS.empty(shape) for shape in output_shapes]
     addresses = [address(array) for array in (*inputs, *outputs)]
     addresses += [0] * (MAX_BUFFERS - len(addresses))
-    across = grid[0] * built.lanes if grouped else grid[0]
-    _LAUNCH.pack_into(_SCRATCH.record, 0, *addresses, *_NO_WORDS, across, *grid[1:], built.lanes, 1, 1)
+    _LAUNCH.pack_into(_SCRATCH.record, 0, *addresses, *_NO_WORDS, *built.threads(grid, grouped), built.lanes, 1, 1)
     pool().pool_run(built.items, built.slice, _SCRATCH.address, threads)
     return outputs

@@ -150,8 +150,7 @@ class Recorder:
         buffers = [self._buffer(x) for x in inputs]
         made = [self.new(shape, zeroed=load(name).atomic) for shape in outputs]
         buffers += [(x.block, 0) for x in made]
-        across = grid[0] * kernel.lanes if grouped else grid[0]
-        self._add(Launch(kernel, (across, *grid[1:]), threads, buffers), [block for block, _ in buffers])
+        self._add(Launch(kernel, kernel.threads(grid, grouped), threads, buffers), [block for block, _ in buffers])
         return made
 
     # What the prover asks of an array library, as NumPy does it.
