@@ -297,4 +297,6 @@ def large_cases() -> list[LargeCase]:
             (state, StandIn((128, 8)), StandIn((11,))),
         )
     )
+    steps = np.array([[9, 4, 0, 0], [0, 0, 9, 27]])
+    cases.append(LargeCase("replay", partial(operation("replay"), steps=steps), (state, StandIn((9,)))))
     return cases

@@ -205,6 +205,13 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
             label = f"challenge of {name} that was found, {buffered} waiting, {left} left"
             found.append(Case(label, call, (state, found_word)))
             found.append(Case(f"{label}, samples after", partial(call, num_after=4), (state, found_word)))
+        # A step that absorbs nothing goes on drawing; blocks of 8 end within, at and past a step's words; samples,
+        # indices, and both; more than a permutation gives.
+        for steps in (((3, 4, 0, 0), (0, 2, 0, 0), (8, 1, 9, 13), (9, 0, 3, 1), (0, 0, 20, 27)), ((0, 5, 0, 0),)):
+            call = partial(operation("replay"), steps=np.array(steps))
+            absorbed = sum(step[0] for step in steps)
+            label = f"replay of {len(steps)} steps, {buffered} waiting, {left} left"
+            found.append(Case(label, call, (state, words(rng, absorbed))))
         for bits in grinding_bits:
             found.append(
                 Case(

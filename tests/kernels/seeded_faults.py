@@ -214,6 +214,7 @@ FAULTS: dict[str, Fault] = {
         "check", "grind_sixteen", "      GROUP_BARRIER();\n", "", r"race: (reads|writes) best|reads best"
     ),
     "biased index kept": Fault("answer", "challenge", "value & mask);", "(value >> 1) & mask);", "wrong answer"),
+    "a step that begins where the one before began": Fault("answer", "replay", "read = end;", "", "wrong answer"),
     "pairs of the other order": Fault(
         "answer",
         "sumcheck_fold",

@@ -230,10 +230,12 @@ def test_everything_sent_changes_the_next_draw(case):
             steps = steps_of(case, replaced(case.proof, path, changed))
         at = next(i for i, (ours, theirs) in enumerate(zip(honest, steps, strict=False)) if ours != theirs)
         assert honest[at][0] == "observe" and steps[at][0] == "observe", path
-        following = [step for step in steps[at + 1 :] if step[0] != "grind"]
-        if following:  # nothing is drawn where the changed value also spoils the grind that follows it
-            expected = next(step for step in honest[at + 1 :] if step[0] == following[0][0])
-            assert following[0] != expected, path
+        # Four draws, since one of a few bits may be the same by chance; of what is ground the trace has the proof's own
+        # witness, right or wrong.
+        ours, theirs = (
+            [step for step in steps[at + 1 :] if step[0] not in ("grind", "observe")][:4] for steps in (honest, steps)
+        )
+        assert len(ours) == len(theirs) and (not ours or ours != theirs), path
 
 
 def steps_of(case, proof, commitment=None) -> list:

@@ -34,6 +34,7 @@ _STAGES = {
     "ext_arithmetic": "evaluation",
     "grind": "grind",
     "challenge": "transcript",
+    "replay": "transcript",
     "transcript": "transcript",
     "gather": "openings",
     "pack": "openings",

@@ -85,6 +85,11 @@ def _challenge(size, values, expected) -> float:
     return (-(-absorbed // 8) + -(-drawn // 8) + 1) * _COOPERATIVE_PERMUTATION
 
 
+# A step draws a challenge as a rule, and some dozens of indices at most.
+def _replay(size, values, expected) -> float:
+    return (-(-size[1] // 8) + 8 * size[0]) * _COOPERATIVE_PERMUTATION
+
+
 # Products of a transform: half of one an element and level, one twiddle a radix-16 step, and one of the zero padding.
 def _ntt(size, values, expected) -> float:
     levels = size[3]
@@ -132,6 +137,7 @@ _CYCLES = {
     "query_tables": lambda size, values, expected: 2 * size[6] * _EXT_PRODUCT + 4 * size[5] * _PRODUCT,
     "query_weights": lambda size, values, expected: size[1] * _EXT_PRODUCT + size[2] * _SCALED,
     "simd_width": lambda size, values, expected: 0.0,
+    "replay": _replay,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
     "sumcheck_rest": _sumcheck_rest,
     "sumcheck_fold_round": lambda size, values, expected: 6 * size[1] * _EXT_PRODUCT,

@@ -38,6 +38,7 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     widths = [1 << config.folding_schedule[0], *(4 << fold for fold in config.folding_schedule[1:])]
     for wide in sorted({int(width % device.vector_lanes == 0) for width in widths}):
         kernels.insert(0, ("ntt", {"TILE_WORDS": device.tuning.tile_words, "WIDE": wide}, 0))
+    kernels.insert(0, ("replay", {}, device.simd_width))
     kernels.insert(0, ("challenge", {}, device.simd_width))
     phases = [record.folding_pow_bits for record in config.rounds]
     if device.tuning.rest_values and 0 in (config.starting_folding_pow_bits, *phases, config.final_folding_pow_bits):

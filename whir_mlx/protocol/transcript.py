@@ -17,6 +17,7 @@ from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.kernels.challenge import challenge, challenge_grind, challenge_shares
 from whir_mlx.kernels.grind import grind_found, witness_of
+from whir_mlx.kernels.replay import replay
 from whir_mlx.protocol.trace import rendered
 
 __all__ = ["MAX_GRINDING_BITS", "MAX_INDEX_BITS", "Transcript"]
@@ -179,25 +180,23 @@ class Transcript:
         """Absorbs the canonical `witness` and says whether it meets `bits` bits of difficulty (0..30; 0: always)."""
         if self._no_grinding(bits):
             return True
-        return _meets(bits, self._check(bits, witness, 0)[0])
-
-    def check_pow_and_sample(self, bits: int, witness: int) -> tuple[bool, tuple[int, ...]]:
-        """`check_pow`, then `sample_scalar`, in one launch."""
-        if self._no_grinding(bits):
-            return True, self.sample_scalar()
-        first, *scalar = self._check(bits, witness, 4)
-        return _meets(bits, first), tuple(scalar)
-
-    def _check(self, bits: int, witness: int, num_samples: int) -> list[int]:
-        """The sample that decides about a witness, and the next ones, canonical."""
         self._record("grind", bits, np.array([witness], dtype=np.uint32))
         if self._ground:
             self._launch(0)
         self._queue.append(np.array([int(witness) * MONTY_ONE % P], dtype=np.uint32))
-        samples, _ = self._launch(1 + num_samples)
-        if num_samples:
-            self._record("sample", samples[1:])
-        return [word * MONTY_INV % P for word in self.device.numpy(samples).tolist()]
+        samples, _ = self._launch(1)
+        return int(self.device.numpy(samples)[0]) * MONTY_INV % P & ((1 << bits) - 1) == 0
+
+    def replay(self, words: np.ndarray, steps: np.ndarray, recorded) -> np.ndarray:
+        """Absorbs Montgomery words and draws, step after step as `kernels.replay` takes them, in one launch: the draws
+        on the host. recorded(draws): what a trace is to say of it."""
+        state = self.state()
+        self._state, drawn = replay(self.device, state, self.device.asarray(words), steps=steps)
+        self._buffered = False
+        drawn = self.device.numpy(drawn)
+        if self._trace is not None:
+            self._trace += recorded(drawn)
+        return drawn
 
     def state(self):
         """The challenger's (26,) state words with everything observed so far absorbed."""
@@ -308,10 +307,6 @@ class Transcript:
 
     def _one(self, array):
         return self.device.asarray(array) if isinstance(array, np.ndarray) else array
-
-
-def _meets(bits: int, sample: int) -> bool:
-    return sample & ((1 << bits) - 1) == 0
 
 
 @lru_cache(maxsize=8)

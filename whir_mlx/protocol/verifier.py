@@ -8,13 +8,15 @@ from __future__ import annotations
 from whir_mlx.errors import ParameterError, VerificationError
 from whir_mlx.protocol.layout import Layout
 from whir_mlx.protocol.merkle_config import TreeConfig
-from whir_mlx.protocol.multilinear import expand, scalar
+from whir_mlx.protocol.multilinear import scalar
 from whir_mlx.protocol.parameters import WhirConfig
 from whir_mlx.protocol.proof import BatchEvaluations, Commitment, Proof, validate
+from whir_mlx.protocol.replay import Replay
 from whir_mlx.protocol.statement import Schedule, check_points
 from whir_mlx.protocol.transcript import Transcript
+from whir_mlx.protocol.verifier_notes import Drawn, Notes, require
 from whir_mlx.protocol.verifier_plan import VerifierPlan, verifier_plan
-from whir_mlx.protocol.verifier_whir import WhirReplay, require
+from whir_mlx.protocol.verifier_whir import WhirReplay
 from whir_mlx.protocol.verifier_words import MontgomeryWords
 
 __all__ = ["verify_proof"]
@@ -36,8 +38,9 @@ def verify_proof(
 
     `points`: None for points drawn from the transcript, or one canonical (log_rows, 4) integer array per batch, which
     the caller must have bound to the transcript or fixed beforehand (the crate's `verify_at`). `transcript`: one shared
-    with an outer protocol, or None for a fresh one. The commitment is absorbed here, except where both `points` and
-    `transcript` are given: then the caller has absorbed it, before drawing the points.
+    with an outer protocol, of no more use where verification fails, or None for a fresh one. The commitment is absorbed
+    here, except where both `points` and `transcript` are given: then the caller has absorbed it, before drawing the
+    points.
 
     Raises `VerificationError` (`check` is the crate's name of the failed check, or ``"MalformedProof"`` for an object
     that is not a proof at all), and `TypeError` or `ValueError` where layout, schedule, config or points do not fit
@@ -55,22 +58,18 @@ def verify_proof(
     plan = verifier_plan(layout, schedule, config, points is not None)
     words = MontgomeryWords(device, validate(commitment, proof))
     cap = words.of(commitment.cap)
-    absorb = points is None or transcript is None
-    if transcript is None:
-        transcript = Transcript(device)
-    if absorb:
-        transcript.observe(plan.commitment)
-        transcript.observe(cap)
-    ood_points, batch_points = _replay_claims(
-        transcript, plan, layout, schedule, config, proof, words, points
-    )
-    replay = WhirReplay(device, transcript, plan, layout, schedule, config, tree, proof, words)
-    replay.run(cap, ood_points, batch_points)
+    replay = Replay()
+    if points is None or transcript is None:
+        replay.observe(plan.commitment)
+        replay.observe(cap)
+    claims = _replay_claims(replay, plan, layout, schedule, config, proof, words, points)
+    run = WhirReplay(device, layout, tree, Notes(replay, plan, config, proof, words))
+    run.check(Transcript(device) if transcript is None else transcript, cap, *claims)
     return proof.evaluations
 
 
 def _replay_claims(
-    transcript: Transcript,
+    replay: Replay,
     plan: VerifierPlan,
     layout: Layout,
     schedule: Schedule,
@@ -78,28 +77,28 @@ def _replay_claims(
     proof: Proof,
     words: MontgomeryWords,
     points,
-) -> tuple[list, list]:
-    """The out-of-domain claims on the commitment, then the openings: returns their points, as scalars."""
+) -> tuple[list[Drawn], list[Drawn | list]]:
+    """The out-of-domain claims on the commitment, then the openings: their points, drawn or (as scalars) given."""
     require("InitialOodAnswerCountMismatch", "initial", config.commitment_ood_samples, proof.whir.initial_ood_answers)
-    ood_points = []
+    ood_points: list[Drawn] = []
     for answer in words.of(proof.whir.initial_ood_answers):
-        transcript.observe(plan.ood)
-        ood_points.append(expand(transcript.sample_scalar(), layout.num_variables))
-        transcript.observe(answer)
+        replay.observe(plan.ood)
+        ood_points.append(Drawn(replay.sample_ext(), layout.num_variables))
+        replay.observe(answer)
 
     require("OpeningBatchCountMismatch", "initial", schedule.num_batches, proof.evaluations)
-    batch_points = []
+    batch_points: list[Drawn | list] = []
     for k, (table, batch) in enumerate(schedule.flat):
         values = proof.evaluations[k]
         require("OpeningBatchSizeMismatch", f"batch {k}, current", len(batch.current), values.current)
         require("OpeningBatchSizeMismatch", f"batch {k}, next", len(batch.next), values.next)
-        transcript.observe(plan.openings[k])
+        replay.observe(plan.openings[k])
         if points is None:
-            batch_points.append(expand(transcript.sample_scalar(), layout.padded_log_rows[table]))
+            batch_points.append(Drawn(replay.sample_ext(), layout.padded_log_rows[table]))
         else:
             batch_points.append([scalar(coordinate) for coordinate in points[k]])
-        transcript.observe(words.of(values.current))
-        transcript.observe(words.of(values.next))
+        replay.observe(words.of(values.current))
+        replay.observe(words.of(values.next))
 
     try:
         config.check_claims(schedule.num_claims)

@@ -10,14 +10,14 @@ import numpy as np
 from whir_mlx.errors import VerificationError
 from whir_mlx.protocol.multilinear import ONE, add, mul, sub
 from whir_mlx.protocol.proof import SumcheckProof
-from whir_mlx.protocol.transcript import Transcript
+from whir_mlx.protocol.replay import Replay
 from whir_mlx.protocol.verifier_words import MontgomeryWords
 
 __all__ = ["reduce_claim", "replay_sumcheck"]
 
 
 def replay_sumcheck(
-    transcript: Transcript,
+    replay: Replay,
     sumcheck: SumcheckProof,
     words: MontgomeryWords,
     *,
@@ -25,11 +25,11 @@ def replay_sumcheck(
     rounds: int,
     pow_bits: int,
     where: str,
-) -> list[tuple]:
-    """The challenges of a sumcheck over `rounds` variables, in draw order, as scalars; `seed`: Montgomery words.
+) -> list[slice]:
+    """The places of the challenges of a sumcheck over `rounds` variables, in draw order; `seed`: Montgomery words.
 
-    Raises `VerificationError`: ``Sumcheck(RoundCountMismatch)``, ``Sumcheck(PowWitnessCountMismatch)``,
-    ``Sumcheck(InvalidPowWitness)``.
+    Raises `VerificationError`: ``Sumcheck(RoundCountMismatch)``, ``Sumcheck(PowWitnessCountMismatch)``; leaves
+    ``Sumcheck(InvalidPowWitness)`` to `replay`.
     """
     got = len(sumcheck.round_polynomials)
     if got != rounds:
@@ -40,21 +40,20 @@ def replay_sumcheck(
         raise VerificationError("Sumcheck(PowWitnessCountMismatch)", where=where, expected=witnesses, got=got)
     if rounds == 0:
         return []
-    transcript.observe(seed)
+    replay.observe(seed)
     challenges = []
     polynomials, pow_witnesses = words.of(sumcheck.round_polynomials), sumcheck.pow_witnesses.tolist()
     for i in range(rounds):
-        transcript.observe(polynomials[i])
-        witness = pow_witnesses[i] if pow_bits > 0 else 0
-        valid, r = transcript.check_pow_and_sample(pow_bits, witness)
-        if not valid:
-            raise VerificationError(
+        replay.observe(polynomials[i])
+        if pow_bits > 0:
+            error = VerificationError(
                 "Sumcheck(InvalidPowWitness)",
                 where=f"{where}, sumcheck round {i}",
                 expected=f"{pow_bits} bits of grinding",
-                got=f"witness {witness}",
+                got=f"witness {pow_witnesses[i]}",
             )
-        challenges.append(r)
+            replay.check_pow(pow_bits, pow_witnesses[i], error)
+        challenges.append(replay.sample_ext())
     return challenges
 
 

@@ -188,6 +188,8 @@ def _transcripts() -> Iterator[Case]:
         yield Case(f"challenge: {buffered} waiting, {left} left", call, arrays)
     call = partial(_operation("challenge_grind", "challenge"), num_samples=5, num_indices=9, index_bits=13)
     yield Case("challenge: a witness that was found", call, (_state(30, 7, 0), ~_words(31, 1)))
+    steps = np.array([[3, 4, 0, 0], [0, 1, 30, 9], [21, 0, 5, 27], [1, 9, 0, 0]])
+    yield Case("replay", partial(_operation("replay"), steps=steps), (_state(30, 5, 0), _words(33, 25)))
     for bits in (4, 12):
         yield Case(f"grind: {bits} bits", partial(_operation("grind"), bits=bits), (_state(34, 3, 0),))
     yield Case("grind_sixteen", _grind_windows, (_state(34, 3, 0),))

@@ -1,0 +1,113 @@
+"""A transcript whose messages are all known: noted step by step, then done in one launch.
+
+A verifier has the whole proof before it, so nothing that it observes waits for what it draws. Until `run`, a draw is
+known by its place among all draws.
+
+Source: p3-challenger 0.8.0 (`duplex_challenger.rs`, `grinding_challenger.rs`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whir_mlx.field.constants import EXT_DEGREE, MONTY_ONE, P
+from whir_mlx.field.numpy_field import from_montgomery
+from whir_mlx.protocol.transcript import MAX_GRINDING_BITS, MAX_INDEX_BITS, Transcript
+
+__all__ = ["Replay"]
+
+
+class Replay:
+    """Notes of what a transcript absorbs and draws; `run` lets a `Transcript` do it."""
+
+    def __init__(self):
+        self._waiting: list[np.ndarray] = []  # observed after the last draw
+        self._words: list[np.ndarray] = []
+        self._steps: list[tuple[int, int, int, int]] = []  # as `kernels.replay` takes them
+        self._noted: list[tuple] = []  # as a trace has them, a place instead of what is drawn there
+        self._grinds: list[tuple[int, int, Exception]] = []
+        self._count = 0
+        self._drawn = np.zeros(0, dtype=np.uint32)
+        self._canonical: list[int] = []
+
+    def observe(self, words: np.ndarray) -> None:
+        """Absorbs Montgomery words, uint32 of any shape in C order, that stay as they are until `run`."""
+        if words.size:
+            flat = words.reshape(-1)
+            self._waiting.append(flat)
+            self._noted.append(("observe", flat))
+
+    def sample_ext(self) -> slice:
+        """Draws one extension element: its place, for `scalar`."""
+        place = self._draw(EXT_DEGREE, 0, 0)
+        self._noted.append(("sample", place))
+        return place
+
+    def sample_indices(self, bits: int, count: int) -> slice | None:
+        """Draws `count` uniform integers below 2^bits (0 <= bits <= 27): their place, for `indices`.
+
+        0 bits draw nothing: None. Raises `ValueError` for other `bits`.
+        """
+        if not 0 <= bits <= MAX_INDEX_BITS:
+            raise ValueError(f"index bits must be in 0..{MAX_INDEX_BITS}, got {bits}")
+        if bits == 0 or count == 0:
+            return None
+        place = self._draw(0, count, bits)
+        self._noted.append(("sample_uniform_bits", bits, place))
+        return place
+
+    def check_pow(self, bits: int, witness: int, error: Exception) -> None:
+        """Absorbs the canonical `witness`; `failed` gives `error` where it misses `bits` bits of difficulty.
+
+        0 bits absorb nothing. Raises `ValueError` for bits that are not in 0..30.
+        """
+        if not 0 <= bits <= MAX_GRINDING_BITS:
+            raise ValueError(f"grinding bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")
+        if bits:
+            self._waiting.append(np.array([witness * MONTY_ONE % P], dtype=np.uint32))
+            self._grinds.append((bits, self._draw(1, 0, 0).start, error))
+            self._noted.append(("grind", bits, np.array([witness], dtype=np.uint32)))
+
+    @property
+    def num_grinds(self) -> int:
+        """How many witnesses are checked so far."""
+        return len(self._grinds)
+
+    def run(self, transcript: Transcript) -> None:
+        """Lets `transcript` absorb and draw all this, from where it stands."""
+        if self._steps:
+            words = np.concatenate(self._words) if self._words else self._drawn
+            self._drawn = transcript.replay(words, np.array(self._steps), self._recorded)
+            # Of indices that gives no more than numbers which nobody takes.
+            self._canonical = from_montgomery(self._drawn).tolist()
+        for words in self._waiting:
+            transcript.observe(words)
+
+    def failed(self) -> tuple[int, Exception | None]:
+        """Once it has run, how many witnesses before the first one that misses its difficulty, and its error; all and
+        None where none does."""
+        for number, (bits, place, error) in enumerate(self._grinds):
+            if self._canonical[place] & ((1 << bits) - 1):
+                return number, error
+        return len(self._grinds), None
+
+    def scalar(self, place: slice) -> tuple[int, ...]:
+        """Once it has run, the element drawn there: 4 canonical ints."""
+        return tuple(self._canonical[place])
+
+    def indices(self, place: slice | None, count: int) -> np.ndarray:
+        """Once it has run, the `count` integers drawn there, uint32; zeros for None."""
+        return np.zeros(count, dtype=np.uint32) if place is None else self._drawn[place]
+
+    def _draw(self, samples: int, indices: int, bits: int) -> slice:
+        absorbed = sum(words.size for words in self._waiting)
+        self._words += self._waiting
+        self._waiting = []
+        self._steps.append((absorbed, samples, indices, bits))
+        start, self._count = self._count, self._count + samples + indices
+        return slice(start, self._count)
+
+    def _recorded(self, drawn: np.ndarray) -> list[tuple]:
+        """The steps that are done, as a transcript's trace has them."""
+        done = self._noted[: len(self._noted) - len(self._waiting)]
+        return [(*step, drawn[last] if isinstance(last, slice) else last) for *step, last in done]
