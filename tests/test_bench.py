@@ -213,6 +213,18 @@ def test_kernels_have_rates_and_limits():
     assert any("poseidon2 width 16" in line for line in measured.as_lines())
 
 
+def test_kernels_show_what_the_gpu_took(monkeypatch):
+    # A record of 2 ms for the first case, and none for the others.
+    taken = iter((2e-3,))
+    monkeypatch.setattr(throughput, "_gpu_seconds", lambda device, call: next(taken, None))
+    measured = bench_kernels(host_device(), cases((), (6,), (), ()), runs=1, say=quiet)
+    first, second, *_ = measured.values["rows"]
+    assert first["gpu_ms"] == 2 and first["gpu_per_s"] == pytest.approx(64 / 2e-3) and "gpu_ms" not in second
+    assert first["gpu_share"] == pytest.approx(first["share"] * first["gpu_per_s"] / first["per_s"], abs=2e-4)
+    table = [line for line in measured.as_lines() if line.startswith("| ")]
+    assert len({line.count("|") for line in table}) == 1 and "GPU ms" in table[0]
+
+
 def test_kernels_that_do_not_fit_are_named(monkeypatch):
     monkeypatch.setattr(throughput, "available_memory", lambda: 1 << 20)
     rows = bench_kernels(host_device(), cases((), (18,), (), ()), runs=1, say=quiet).values["rows"]

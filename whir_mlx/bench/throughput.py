@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from whir_mlx.bench.cuda_trace import trace_kernels
 from whir_mlx.bench.limits import Limits, measure_limits
 from whir_mlx.bench.machine import machine_facts
 from whir_mlx.bench.results import Measured
@@ -119,7 +120,9 @@ def _tree_cases(log: int) -> Iterator[Case]:
     def tree(device: Device):
         rows = _words(device, n, 16)
         config = tree_config("w16", 0)
-        return lambda: commit_rows(device, config, rows).stores
+        # Traced once, as the prover's commitment is.
+        program = device.compile(lambda rows: list(commit_rows(device, config, rows).stores))
+        return lambda: program(rows)
 
     one = products_of_permutation(16)
     count = 2 * n + n // 2 + n // 4
@@ -197,6 +200,15 @@ def _evaluate(device: Device, results) -> None:
     device.evaluate(*(results if isinstance(results, (list, tuple)) else [results]))
 
 
+def _gpu_seconds(device: Device, call: Callable[[], object]) -> float | None:
+    """From the start of a call's first kernel to the end of its last one, by CUDA's own record; None where there is
+    none."""
+    if device.name != "cuda":
+        return None
+    traced = trace_kernels(lambda: _evaluate(device, call()))
+    return None if traced is None else max(start + length for _, start, length in traced[1]) / 1e3
+
+
 def _time(device: Device, call: Callable[[], object], runs: int) -> tuple[float, object]:
     """(median seconds of warm calls, the last result)."""
     results = call()
@@ -225,19 +237,27 @@ def bench_kernels(device: Device, chosen: Iterator[Case], *, runs: int, say: Cal
             continue
         say(f"{case.kernel}, 2^{case.log}" if case.log else case.kernel)
         try:
-            seconds, results = _time(device, case.make(device), runs)
+            call = case.make(device)
+            seconds, results = _time(device, call, runs)
+            gpu_seconds = _gpu_seconds(device, call)
         except (ValueError, RuntimeError, MemoryError) as error:
             rows.append({**row, "refused": str(error)})
             continue
         count = case.counted(device, results) if case.counted else case.count
         rows.append({**row, "ms": round(1e3 * seconds, 5), "per_s": count / seconds, **_allowed(case, count, limits)})
-        rows[-1]["share"] = _share(rows[-1])
-    header = ["kernel", "size", "ms", "rate/s", "products allow/s", "copies allow/s", "share of limit"]
+        rows[-1]["share"] = _share(rows[-1], "per_s")
+        if gpu_seconds:
+            rows[-1] |= {"gpu_ms": round(1e3 * gpu_seconds, 5), "gpu_per_s": count / gpu_seconds}
+            rows[-1]["gpu_share"] = _share(rows[-1], "gpu_per_s")
+    header = ["kernel", "size", "ms", "rate/s", "share of limit"]
+    on_gpu = any("gpu_ms" in row for row in rows)
+    header += ["GPU ms", "GPU rate/s", "share of limit"] if on_gpu else []
+    header += ["products allow/s", "copies allow/s"]
     lines = [
         f"limits: copy {rate(limits.bytes, 'bytes/s')} (read + written)"
         + (f", {rate(limits.products, 'Montgomery products/s')}" if limits.products else ""),
         "",
-        *render(header, [_cells(row) for row in rows]),
+        *render(header, [_cells(row, len(header)) for row in rows]),
     ]
     return Measured("kernels", facts, {"limits": limits.values(), "rows": rows}, [("kernels", lines)])
 
@@ -261,14 +281,17 @@ def _allowed(case: Case, count: int, limits: Limits) -> dict:
     }
 
 
-def _share(row: dict) -> float | None:
+def _share(row: dict, achieved: str) -> float | None:
     allowed = [row[key] for key in ("products_allow_per_s", "copies_allow_per_s") if row[key]]
-    return round(row["per_s"] / min(allowed), 4) if allowed else None
+    return round(row[achieved] / min(allowed), 4) if allowed else None
 
 
-def _cells(row: dict) -> list[str]:
+def _cells(row: dict, columns: int) -> list[str]:
     cells = [row["kernel"], f"2^{row['log']}" if row["log"] else ""]
     if "refused" in row:
-        return [*cells, row["refused"], "", "", "", ""]
+        return [*cells, row["refused"], *[""] * (columns - 3)]
+    cells += [f"{row['ms']:.4g}", f"{rate(row['per_s'])} {row['unit']}", percent(row["share"])]
+    if "gpu_ms" in row:
+        cells += [f"{row['gpu_ms']:.4g}", rate(row["gpu_per_s"]), percent(row["gpu_share"])]
     limits = [rate(row["products_allow_per_s"]), rate(row["copies_allow_per_s"])]
-    return [*cells, f"{row['ms']:.4g}", f"{rate(row['per_s'])} {row['unit']}", *limits, percent(row["share"])]
+    return [*cells, *[""] * (columns - len(cells) - 2), *limits]
