@@ -298,5 +298,8 @@ def large_cases() -> list[LargeCase]:
         )
     )
     steps = np.array([[9, 4, 0, 0], [0, 0, 9, 27]])
+    shapes = np.array([[1 << 20, 0, k % 2] for k in range(9)])
+    arrays = StandIn((1 << 20, 4)), StandIn((9, 4), salt=2), StandIn((9, 4), salt=3)
+    cases.append(LargeCase("point_weights", partial(operation("point_weights"), shapes=shapes), arrays))
     cases.append(LargeCase("replay", partial(operation("replay"), steps=steps), (state, StandIn((9,)))))
     return cases

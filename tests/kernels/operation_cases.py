@@ -118,6 +118,11 @@ def table_cases(rng, logs: tuple[int, ...]) -> list[Case]:
         for count in (1, 8, 9):  # of tables: 8 are one launch
             arrays = (words(rng, 3, n, 4), words(rng, 3, 4), *(words(rng, n, 4) for _ in range(count)))
             found.append(Case(f"add_scaled {count} to 3x2^{log}", add_scaled, arrays))
+        # One claim, all of the point; every length and place of a claim's rows, more claims than a vector's threads.
+        for shapes in ([(log + 1, 0, 1)], [(v, min(k, log + 1 - v), k % 2) for v in range(log + 2) for k in range(6)]):
+            arrays = (words(rng, log + 1, 4), words(rng, len(shapes), 4), words(rng, len(shapes), 4))
+            call = partial(operation("point_weights"), shapes=np.array(shapes))
+            found.append(Case(f"point_weights of {len(shapes)} at {log + 1} coordinates", call, arrays))
         call = partial(operation("claim_weights"), claims=((1, 0), (0, 1), (1, n + 1)))
         found.append(Case(f"claim_weights of 2x2^{log}", call, (words(rng, 4), words(rng, 2, n, 4))))
         # Two tables of one challenge, the first of more, and of fewer coordinates than a GPU's thread takes.

@@ -215,6 +215,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "biased index kept": Fault("answer", "challenge", "value & mask);", "(value >> 1) & mask);", "wrong answer"),
     "a step that begins where the one before began": Fault("answer", "replay", "read = end;", "", "wrong answer"),
+    "a factor past a claim's variables": Fault(
+        "answer", "point_weights", "uint(s) < variables)", "uint(s) <= variables)", "wrong answer"
+    ),
     "pairs of the other order": Fault(
         "answer",
         "sumcheck_fold",

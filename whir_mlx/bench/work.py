@@ -31,6 +31,7 @@ _STAGES = {
     "query": "evaluation",
     "add_scaled": "evaluation",
     "claim": "evaluation",
+    "point_weights": "evaluation",
     "ext_arithmetic": "evaluation",
     "grind": "grind",
     "challenge": "transcript",

@@ -137,6 +137,7 @@ _CYCLES = {
     "query_tables": lambda size, values, expected: 2 * size[6] * _EXT_PRODUCT + 4 * size[5] * _PRODUCT,
     "query_weights": lambda size, values, expected: size[1] * _EXT_PRODUCT + size[2] * _SCALED,
     "simd_width": lambda size, values, expected: 0.0,
+    "point_weights": lambda size, values, expected: 3 * size[1] * _EXT_PRODUCT,
     "replay": _replay,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
     "sumcheck_rest": _sumcheck_rest,

@@ -20,6 +20,7 @@ _ALWAYS = (
     "eq_outer",
     "add_scaled",
     "pack",
+    "point_weights",
 )
 _QUERIES = ("query_tables", "query_weights", "gather_opening")
 

@@ -21,9 +21,8 @@ __all__ = [
     "ZERO",
     "add",
     "base_powers",
-    "base_squares",
     "contract",
-    "eq_factors",
+    "eq_at",
     "eq_tables",
     "expand",
     "mul",
@@ -88,6 +87,15 @@ def expand(y: tuple, num_variables: int) -> list[tuple]:
     return point[::-1]
 
 
+def eq_at(point: list[tuple], x: list[tuple]) -> tuple:
+    """eq(point, x), both n scalars: one scalar."""
+    product = ONE
+    for z, coordinate in zip(point, x):
+        both = mul(z, coordinate)
+        product = mul(product, add(sub(sub(add(both, both), z), coordinate), ONE))
+    return product
+
+
 def next_at(point: list[tuple], x: list[tuple]) -> tuple:
     """The repeat-last successor weights of `point` at `x`, both n scalars: one scalar.
 
@@ -135,15 +143,6 @@ def base_powers(z: np.ndarray, log_count: int) -> np.ndarray:
     return result
 
 
-def base_squares(z: np.ndarray, count: int) -> np.ndarray:
-    """z, z^2, z^4, ... of (j,) canonical uint64 numbers: (count, j)."""
-    squares = np.empty((count, len(z)), dtype=np.uint64)
-    for row in squares:
-        row[:] = z
-        z = z * z % _P
-    return squares
-
-
 def eq_tables(points: list[list[tuple]]) -> list[np.ndarray]:
     """eq(point, b) for all b of n bits, for each point of n scalars: (2^n, 4) arrays."""
     tables: list[np.ndarray] = [None] * len(points)
@@ -174,14 +173,6 @@ def contract(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     rows = rows.astype(np.uint64).reshape(len(rows), -1, block).transpose(1, 0, 2)
     partial = rows @ weights.reshape(-1, block, EXT_DEGREE) % _P  # at most four products each
     return partial.sum(axis=0, dtype=np.uint64) % _P
-
-
-def eq_factors(points: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """2 z x - z - x + 1 elementwise, for arrays (..., 4) that broadcast: the factors of eq."""
-    both = mul_arrays(points, x)
-    factors = both + both + (_P - points) + (_P - x)
-    factors[..., 0] += np.uint64(1)
-    return factors % _P
 
 
 def root_powers(bits: int, exponents: np.ndarray) -> np.ndarray:

@@ -15,42 +15,54 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whir_mlx.field.constants import EXT_DEGREE, MONTY_ONE, P
+from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.kernels.ext_arithmetic import ext_mul
+from whir_mlx.kernels.point_weights import point_weights
 from whir_mlx.protocol.layout import Layout
-from whir_mlx.protocol.multilinear import add, base_squares, eq_factors, mul, next_at, powers
+from whir_mlx.protocol.multilinear import ZERO, add, eq_at, expand, mul, next_at, powers
 from whir_mlx.protocol.verifier_plan import ClaimPlan
 
-__all__ = ["InitialConstraint", "RoundConstraint", "combined_values", "weights_at"]
+__all__ = ["Expansion", "InitialConstraint", "RoundConstraint", "combined_values", "weights_at"]
 
 _P = np.uint64(P)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The point (y^(2^(v-1)), ..., y^4, y^2, y) of a challenge y, a scalar."""
+
+    challenge: tuple
+    num_variables: int
+
+    def point(self) -> list[tuple]:
+        """Its v scalars."""
+        return expand(self.challenge, self.num_variables)
 
 
 @dataclass(eq=False)
 class InitialConstraint:
     """The claims before the WHIR run, combined with alpha^0, alpha^1, ...
 
-    `batch_points`: per batch in flat order, its local point, as scalars; `ood_points`: points of n scalars, which
-    follow the column claims; `values`: parts of the (c + s, 4) canonical values, in the order of the exponents.
+    `batch_points`: per batch in flat order, its local point, drawn or given (as scalars); `ood_points`: of n variables,
+    they follow the column claims; `values`: parts of the (c + s, 4) canonical values, in the order of the exponents.
     """
 
-    batch_points: list[list[tuple]]
-    ood_points: list[list[tuple]]
+    batch_points: list[Expansion | list[tuple]]
+    ood_points: list[Expansion]
     challenge: tuple
     values: list[np.ndarray]
-
-    query_points = np.zeros(0, dtype=np.uint64)
 
 
 @dataclass(eq=False)
 class RoundConstraint:
     """The claims of one round on a polynomial of v variables, combined with gamma^1, gamma^2, ...
 
-    `ood_points`: points of v scalars; `query_points`: (q,) canonical uint64, which follow; `values`: parts of the
+    `ood_points`: of v variables; `query_points`: (q,) canonical uint64, which follow; `values`: parts of the
     (s + q, 4) canonical values, in that order. gamma^0 is the coefficient of the claim carried so far.
     """
 
     num_variables: int
-    ood_points: list[list[tuple]]
+    ood_points: list[Expansion]
     challenge: tuple
     query_points: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     values: list[np.ndarray] = field(default_factory=list)
@@ -89,61 +101,42 @@ def weights_at(
     Each sumcheck bound variables of what was then left, so a constraint of v variables is evaluated at the last v
     challenges; reversed in the suffix order, which binds the last variable first.
     """
-    n = layout.num_variables
+    n, suffix = layout.num_variables, layout.order == "suffix"
     drawn = np.array(challenges, dtype=np.uint64).reshape(n, EXT_DEGREE)
-    x = drawn[::-1] if layout.order == "suffix" else drawn
-
-    def point_of(num_variables: int) -> np.ndarray:
-        return x[:num_variables] if layout.order == "suffix" else x[n - num_variables :]
-
-    # One column of factors for each weight: the batches', the samples', then round by round samples and queries.
-    points = [*initial.batch_points, *initial.ood_points]
-    at = [x[local] for local in plan.locals] + [x] * len(initial.ood_points)
-    columns = list(range(len(points)))
-    width = len(points)
-    for constraint in rounds:
-        points += constraint.ood_points
-        at += [point_of(constraint.num_variables)] * len(constraint.ood_points)
-        columns += range(width, width + len(constraint.ood_points))
-        width += len(constraint.ood_points) + len(constraint.query_points)
-    factors = np.zeros((n + 1, width, EXT_DEGREE), dtype=np.uint32)
-    factors[:n, :, 0] = 1
-    if points:
-        factors[:n, columns] = eq_factors(_padded(points, n), _padded(at, n)).transpose(1, 0, 2)
-    _put_query_factors(factors, rounds, point_of)
-
+    x = drawn[::-1] if suffix else drawn
     num_batches, num_claims = len(initial.batch_points), len(plan.values)
     groups = _group_coefficients(device, plan, coefficients[:num_claims], x)
-    factors[n, :num_batches] = groups[:num_batches]
-    factors[n, num_batches:] = coefficients[num_claims:]
-    weights = _products(device, factors)
-    total = _times_power_of_r(weights.sum(axis=0, dtype=np.uint64).tolist(), n)
-    for k, group in zip(plan.successors, groups[num_batches:].tolist()):
-        local = [tuple(row) for row in x[plan.locals[k]].tolist()]
-        total = add(total, mul(tuple(group), next_at(initial.batch_points[k], local)))
-    return total
-
-
-def _put_query_factors(factors: np.ndarray, rounds: list[RoundConstraint], point_of) -> None:
-    """Factor s of the weight b -> z^b at x is 1 + x_s (z^(2^s) - 1), x_s the coordinate of bit s."""
-    if not rounds:
-        return
-    squares = base_squares(
-        np.concatenate([constraint.query_points for constraint in rounds]),
-        max(constraint.num_variables for constraint in rounds),
-    )
-    squares += _P - np.uint64(1)
-    squares %= _P
-    start = 0
-    column = factors.shape[1] - sum(len(c.ood_points) + len(c.query_points) for c in rounds)
+    given = [k for k, point in enumerate(initial.batch_points) if not isinstance(point, Expansion)]
+    known = [k for k in range(num_batches) if k not in given]
+    # One row for each weight but those of given points: the batches', the samples', round by round samples and queries.
+    y = [initial.batch_points[k].challenge for k in known] + [point.challenge for point in initial.ood_points]
+    shapes = [(initial.batch_points[k].num_variables, plan.locals[k].start, 0) for k in known]
+    shapes += [(n, 0, 0)] * len(initial.ood_points)
+    parts = [np.array(y, dtype=np.uint32).reshape(-1, EXT_DEGREE)]
     for constraint in rounds:
-        column += len(constraint.ood_points)
-        count, v = len(constraint.query_points), constraint.num_variables
-        block = squares[:v, start : start + count, None] * point_of(v)[::-1, None]
-        block[..., 0] += np.uint64(1)
-        factors[:v, column : column + count] = block % _P
-        start += count
-        column += count
+        v = constraint.num_variables
+        first = 0 if suffix else n - v
+        shapes += [(v, first, 0)] * len(constraint.ood_points) + [(v, first, 1)] * len(constraint.query_points)
+        parts.append(np.array([point.challenge for point in constraint.ood_points], np.uint32).reshape(-1, EXT_DEGREE))
+        lifted = np.zeros((len(constraint.query_points), EXT_DEGREE), dtype=np.uint32)
+        lifted[:, 0] = constraint.query_points
+        parts.append(lifted)
+    total = ZERO
+    if shapes:
+        # Canonical factors: so is what comes back.
+        factors = np.concatenate((groups[known], coefficients[num_claims:]))
+        words = to_montgomery(np.concatenate((x.astype(np.uint32), *parts)))
+        arrays = [device.asarray(array) for array in (words[:n], words[n:], factors)]
+        weights = device.numpy(point_weights(device, *arrays, shapes=np.array(shapes)))
+        total = tuple(entry % P for entry in weights.sum(axis=0, dtype=np.uint64).tolist())
+    local = [[tuple(row) for row in x[where].tolist()] for where in plan.locals]
+    for k in given:
+        total = add(total, mul(tuple(groups[k].tolist()), eq_at(initial.batch_points[k], local[k])))
+    for k, group in zip(plan.successors, groups[num_batches:].tolist()):
+        point = initial.batch_points[k]
+        point = point.point() if isinstance(point, Expansion) else point
+        total = add(total, mul(tuple(group), next_at(point, local[k])))
+    return total
 
 
 def _group_coefficients(device, plan: ClaimPlan, coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -184,9 +177,8 @@ def _times_power_of_r(row: list[int], exponent: int) -> tuple:
 
 
 def _padded(points: list, width: int) -> np.ndarray:
-    """(len(points), width, 4) array, short points ended by zeros, since zero against zero is a factor of 1."""
+    """(len(points), width, 4) array, short points ended by zeros."""
     padded = np.zeros((len(points), width, EXT_DEGREE), dtype=np.uint64)
     for row, point in zip(padded, points):
-        if len(point):
-            row[: len(point)] = point
+        row[: len(point)] = point
     return padded

@@ -12,10 +12,10 @@ import numpy as np
 
 from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import EXT_DEGREE
-from whir_mlx.protocol.multilinear import expand
 from whir_mlx.protocol.parameters import WhirConfig
 from whir_mlx.protocol.proof import MerkleOpening, Proof
 from whir_mlx.protocol.replay import Replay
+from whir_mlx.protocol.verifier_constraints import Expansion
 from whir_mlx.protocol.verifier_plan import VerifierPlan
 from whir_mlx.protocol.verifier_sumcheck import replay_sumcheck
 from whir_mlx.protocol.verifier_words import MontgomeryWords
@@ -36,9 +36,9 @@ class Drawn:
     place: slice
     num_variables: int
 
-    def of(self, replay: Replay) -> list[tuple]:
-        """The point, n scalars, once `replay` has run."""
-        return expand(replay.scalar(self.place), self.num_variables)
+    def of(self, replay: Replay) -> Expansion:
+        """The point, once `replay` has run."""
+        return Expansion(replay.scalar(self.place), self.num_variables)
 
 
 @dataclass(frozen=True)
