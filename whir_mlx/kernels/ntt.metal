@@ -12,7 +12,7 @@
 //   later -1; blocks: lane blocks a tile; scale: 0, or in the last pass of an inverse transform the word of 2^-log_rows.
 // x: (rows, width); twiddles: (2^log_rows,) powers of g(log_rows); y: (2^log_rows, width). All Montgomery words.
 // Lanes: WIDE 1: `lanes` columns of one row. WIDE 0: with stride > 1, `lanes` consecutive words (several rows); with
-// stride 1, column l % width of tile l / width.
+// stride 1, column l % width of the tile whose number is l / width reversed, so that neighbours write neighbouring rows.
 // Grid: groups x = block + blocks * tile. Threads: x along lanes, y along butterflies. TILE_WORDS words a tile.
 #include "butterfly.h"
 #include "ntt_tile.h"
@@ -30,7 +30,7 @@
   int first_row = place << levels;
 #else
 // With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
-// with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on.
+// with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on, in reversed order.
 #define NTT_OFFSET \
   uint word = lane + block * lanes; \
   uint row_of_word = word / uint(width); \
@@ -38,10 +38,10 @@
 #define NTT_PLACE \
   NTT_OFFSET \
   uint column = word - row_of_word * uint(width); \
-  uint transform = stride > 1 ? uint(place) : row_of_word; \
+  uint transform = stride > 1 ? uint(place) : reverse_index(row_of_word, log_rows > levels ? log_rows - levels : 1); \
   uint x_base = stride > 1 ? word : column; \
   uint y_base = x_base + (transform << log_span) * uint(width); \
-  uint first_row = row_of_word << levels;
+  uint first_row = transform << levels;
 #endif
 
 kernel void ntt(

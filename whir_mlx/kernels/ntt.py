@@ -41,13 +41,17 @@ def plan_passes(log_rows: int, width: int, log_input: int, tuning: Tuning, vecto
     """Split the levels of transforms of 2^log_input rows of `width` words into passes whose tiles fit
     `tuning.tile_words`: as few passes as tiles of tile_least_lanes lanes allow, and as many lanes as those leave.
 
-    `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs).
+    `vector` is the number of lanes that one launch needs at least to fill a vector of threads (1 on GPUs). Lanes are
+    columns of one row (`wide`) where rows are multiples of that and of `tuning.wide_columns`, else neighbouring words.
     """
-    wide = width % vector == 0
-    most = min(tuning.tile_lanes, width & -width) if wide else tuning.tile_lanes
+    wide = width % max(vector, tuning.wide_columns) == 0
+    most = min(tuning.tile_lanes, width & -width) if wide else max(tuning.tile_lanes, tuning.narrow_lanes)
     choices = [most >> bit for bit in range(most.bit_length()) if most >> bit >= min(most, tuning.tile_least_lanes)]
     count, lanes = min((-(-log_input // max(1, (tuning.tile_words // n).bit_length() - 1)), -n) for n in choices)
     lanes = -lanes
+    tile = lanes << -(-log_input // count)
+    while not wide and lanes > tuning.tile_least_lanes and (width << log_rows) // tile < tuning.narrow_groups:
+        lanes, tile = lanes // 2, tile // 2
     passes: list[NttPass] = []
     log_span = log_input
     for number in range(count):
@@ -105,7 +109,7 @@ def ntt(device: Device, x, *, log_rows: int, inverse: bool = False):
         scale = pow(1 << log_rows, -1, P) * MONTY_ONE % P if inverse and not step.log_stride else 0
         expand = -1 if number else log_rows - log_input
         blocks = step.lane_words(width, log_rows) // step.lanes
-        across = min(tuning.tile_threads[0], step.lanes)
+        across = min(max(tuning.tile_threads[0], 0 if step.wide else tuning.narrow_lanes), step.lanes)
         along = tuning.tile_threads[0] * tuning.tile_threads[1] // across
         (out,) = device.launch(
             "ntt",

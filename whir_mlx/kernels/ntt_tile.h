@@ -70,10 +70,20 @@ KERNEL_FUNCTION void ntt_step(
   tile[place] = v[0];
   if (twiddled) {
     auto exponent = (offset + inner * stride) << twiddle_shift;
+#if WIDE
     UNROLLED_LOOP
     for (int slot = 1; slot < R; slot++) {
       tile[place + slot * gap] = field_mul(v[slot], twiddles[exponent * reverse_small(slot, R)]);
     }
+#else
+    // Lanes have twiddles of their own here: R - 2 products take less than as many scattered reads.
+    uint powers[R];
+    powers[1] = twiddles[exponent];
+    UNROLLED_LOOP
+    for (int k = 2; k < R; k++) powers[k] = field_mul(powers[k / 2], powers[k - k / 2]);
+    UNROLLED_LOOP
+    for (int slot = 1; slot < R; slot++) tile[place + slot * gap] = field_mul(v[slot], powers[reverse_small(slot, R)]);
+#endif
   } else {
     UNROLLED_LOOP
     for (int slot = 1; slot < R; slot++) tile[place + slot * gap] = v[slot];

@@ -18,7 +18,9 @@ class Tuning:
 
     tile_words, tile_lanes, tile_least_lanes, tile_threads: of a transform's pass: words of threadgroup memory, lanes a
     tile at most, and at least where that saves a pass, threads along lanes and butterflies. The words and lanes
-    together are the radix split: levels a pass are log2(tile_words / lanes).
+    together are the radix split: levels a pass are log2(tile_words / lanes). wide_columns: lanes are columns where rows
+    are a multiple of so many, else neighbouring words, narrow_lanes of them at most (at least tile_lanes), and fewer where there would not
+    be narrow_groups groups.
     group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
@@ -41,6 +43,9 @@ class Tuning:
     family: str | None = None
     tile_words: int = 4096
     tile_lanes: int = 16
+    wide_columns: int = 1
+    narrow_lanes: int = 0
+    narrow_groups: int = 0
     tile_least_lanes: int = 16
     tile_threads: tuple[int, int] = (1, 1)
     group_threads: int = 256
@@ -90,6 +95,8 @@ _GPU = replace(
     # 16 KB of threadgroup memory, so that two groups share the 32 KB of a core of an Apple GPU; 16 lanes by 16
     # butterflies are 256 threads.
     tile_threads=(16, 16),
+    # A sector of 32 bytes.
+    wide_columns=8,
     # Safe on every Apple GPU however many registers a kernel takes (the worst case is granted 384), and enough for
     # NVIDIA.
     group_threads=256,
@@ -118,6 +125,8 @@ _CUDA = replace(
     # rows two passes (16 columns: 0.27 ms against 0.42 in three passes of 16 KB).
     tile_words=8192,
     tile_least_lanes=8,
+    # As many as there are cores.
+    narrow_groups=132,
     # Few rows leave most of a GPU idle, so that a thread a row takes the time of one thread, which needs five times as
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
@@ -208,6 +217,9 @@ def check_tuning(target: str) -> Tuning:
         tile_words=tuning.tile_words,
         tile_lanes=tuning.tile_lanes,
         tile_least_lanes=tuning.tile_least_lanes,
+        wide_columns=tuning.wide_columns,
+        narrow_lanes=tuning.narrow_lanes,
+        narrow_groups=tuning.narrow_groups,
         tile_threads=tuning.tile_threads,
         group_threads=tuning.group_threads,
         window_permutations=tuning.window_permutations,

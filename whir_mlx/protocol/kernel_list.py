@@ -37,7 +37,8 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     kernels.insert(0, ("hash_rows", hashes, 0))
     kernels.insert(0, ("compress", {"WIDTH": 8 * tree.arity}, 0))
     widths = [1 << config.folding_schedule[0], *(4 << fold for fold in config.folding_schedule[1:])]
-    for wide in sorted({int(width % device.vector_lanes == 0) for width in widths}):
+    columns = max(device.vector_lanes, device.tuning.wide_columns)
+    for wide in sorted({int(width % columns == 0) for width in widths}):
         kernels.insert(0, ("ntt", {"TILE_WORDS": device.tuning.tile_words, "WIDE": wide}, 0))
     kernels.insert(0, ("replay", {}, device.simd_width))
     kernels.insert(0, ("challenge", {}, device.simd_width))
