@@ -189,21 +189,15 @@ MUTATIONS = {
     ),
     "ntt: no barrier after a step": (
         "ntt",
-        "    GROUP_BARRIER();",
+        "    if (!last) GROUP_BARRIER();",
         "",
-        r"(race: (reads|writes) tile|reads tile\[\d+\] before)",
-    ),
-    "ntt: no barrier after loading": (
-        "ntt",
-        "  }\n  GROUP_BARRIER();",
-        "  }",
         r"(race: (reads|writes) tile|reads tile\[\d+\] before)",
     ),
     "ntt: barrier of some threads": (
         "ntt",
-        "    GROUP_BARRIER();",
-        "    if (taken > 0 || thread_position_in_threadgroup.y < 8) GROUP_BARRIER();",
-        "barrier",
+        "    if (!last) GROUP_BARRIER();",
+        "    if (!last && (taken > 0 || thread_position_in_threadgroup.x < 1)) GROUP_BARRIER();",
+        r"barrier|reads tile\[\d+\] before",
     ),
     "ntt: tile too small": (
         "ntt",

@@ -104,7 +104,7 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
     write = export.Path.write_text
 
     def failing(self, text, **keywords):
-        if self.name == "ntt_tile_words4096_wide1.metal":
+        if self.name == "ntt_direct1_tile_words4096_wide1.metal":
             raise OSError("no space left")
         return write(self, text, **keywords)
 

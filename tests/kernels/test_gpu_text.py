@@ -34,7 +34,7 @@ VALUES = {
     "hash_leaves": [{"WIDTH": 16}],
     "hash_rows": [{"WIDTH": 16}, {"WIDTH": 24}],
     "montgomery": [{"TO_MONTGOMERY": 0}, {"TO_MONTGOMERY": 1}],
-    "ntt": [{"WIDE": wide, "TILE_WORDS": words} for wide in (0, 1) for words in (4096, 8192)],
+    "ntt": [{"WIDE": wide, "TILE_WORDS": words, "DIRECT": 1} for wide in (0, 1) for words in (4096, 8192)],
     "poseidon2": [{"WIDTH": width} for width in (16, 24, 32)],
 }
 

@@ -9,6 +9,7 @@ import secrets
 import shutil
 from pathlib import Path
 
+from .ntt import pass_values
 from .text import _KERNEL, FOLDER, defines, dialect, expand_includes, load
 from .tuning import tuning_for
 
@@ -26,7 +27,7 @@ SPECIALISATIONS: dict[str, tuple[dict[str, int], ...]] = {
     "hash_leaves": ({"WIDTH": 16},),
     "hash_rows": ({"WIDTH": 16}, {"WIDTH": 24}),
     "montgomery": ({"TO_MONTGOMERY": 0}, {"TO_MONTGOMERY": 1}),
-    "ntt": ({"WIDE": 1, "TILE_WORDS": tuning_for("metal").tile_words},),
+    "ntt": tuple(pass_values(tuning_for("metal"), wide) for wide in (True, False)),
     "poseidon2": tuple({"WIDTH": width} for width in (16, 24, 32)),
 }
 """Values that the package's own launches on Metal specialise a kernel by; a kernel that is not named has none."""

@@ -13,6 +13,8 @@
 // x: (rows, width); twiddles: (2^log_rows,) powers of g(log_rows); y: (2^log_rows, width). All Montgomery words.
 // Lanes: WIDE 1: `lanes` columns of one row. WIDE 0: with stride > 1, `lanes` consecutive words (several rows); with
 // stride 1, column l % width of the tile whose number is l / width reversed, so that neighbours write neighbouring rows.
+// DIRECT 1: the first step reads x and the last one writes y, so that words are in the tile between steps only; 0: copied as a
+// whole before and after, row by row, where a butterfly's scattered rows would fall out of a small cache.
 // Grid: groups x = block + blocks * tile. Threads: x along lanes, y along butterflies. TILE_WORDS words a tile.
 #include "butterfly.h"
 #include "ntt_tile.h"
@@ -26,8 +28,7 @@
   int transform = place >> (log_span - levels); \
   auto column = lane + block * lanes; \
   auto x_base = column + offset * width; \
-  auto y_base = column + ((transform << log_span) + offset) * width; \
-  int first_row = place << levels;
+  int y_row = (transform << log_span) + offset, first_row = place << levels;
 #else
 // With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
 // with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on, in reversed order.
@@ -40,9 +41,17 @@
   uint column = word - row_of_word * uint(width); \
   uint transform = stride > 1 ? uint(place) : reverse_index(row_of_word, log_rows > levels ? log_rows - levels : 1); \
   uint x_base = stride > 1 ? word : column; \
-  uint y_base = x_base + (transform << log_span) * uint(width); \
-  uint first_row = transform << levels;
+  uint y_row = (transform << log_span) + offset, first_row = transform << levels;
 #endif
+
+// Later passes work in place on y's layout.
+#define NTT_SOURCE \
+  if (expand < 0) x_base = column + y_row * width; \
+  auto frequency = expand > 0 ? reverse_index(transform, expand) : transform; \
+  auto source = ntt_source(x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride);
+#define NTT_SINK \
+  if (stride == 1) y_row = reverse_index(first_row, log_rows) * up; \
+  auto sink = ntt_sink(y, y_row, column, stride > 1 ? stride : 0, stride > 1 ? 0 : up, log_rows, width);
 
 kernel void ntt(
     const constant uint* size [[buffer(0)]],
@@ -59,54 +68,59 @@ kernel void ntt(
   int block = int(threadgroup_position_in_grid.x) % blocks;
   int place = int(threadgroup_position_in_grid.x) / blocks;
   int lane_step = int(threads_per_threadgroup.x);
+  int up = size[7] == 0u ? 1 : -1;
 
-  int rows = 1 << levels;
   int first_thread = int(thread_position_in_threadgroup.y), threads = int(threads_per_threadgroup.y);
 
+#if !DIRECT
   for (int l0 = 0; l0 < lanes; l0 += lane_step) {
     lane_index lane = thread_position_in_threadgroup.x + l0;
     NTT_PLACE
-    // Later passes work in place on y's layout.
-    if (expand < 0) x_base = y_base;
-    auto frequency = expand > 0 ? reverse_index(transform, expand) : transform;
-    auto source = ntt_source(x, twiddles, x_base, stride * width, expand > 0, offset, frequency, stride);
-    for (int row = first_thread; row < rows; row += threads) tile[lane + row * lanes] = source.load(row);
+    NTT_SOURCE
+    for (int row = first_thread; row < 1 << levels; row += threads) tile[lane + row * lanes] = source.load(row);
   }
   GROUP_BARRIER();
+#endif
 
   ROLLED_LOOP
   for (int taken = 0; taken < levels; taken += 4) {
     int remaining = levels - taken;
     int radix_bits = min(remaining, 4);
-    int step = 1 << (remaining - radix_bits);
+    int log_step = remaining - radix_bits;
     int butterflies = 1 << (levels - radix_bits);
-    // g(log of this step's sub-span) as a power of g(log_rows): that sub-span has step * 2^radix_bits * stride rows.
-    int twiddle_shift = log_rows - (log_span - levels + remaining);
+    // g(log of this step's sub-span) as a power of g(log_rows): that sub-span has 2^remaining * stride rows.
+    int shift = log_rows - (log_span - levels + remaining);
     // The last step of the last pass has sub-spans of one butterfly: every offset is 0.
-    bool twiddled = step * stride > 1;
+    bool twiddled = stride << log_step > 1, scaled = !twiddled && size[7] != 0u;
+    bool first = DIRECT && taken == 0, last = DIRECT && remaining <= 4;
     for (int l0 = 0; l0 < lanes; l0 += lane_step) {
       lane_index lane = thread_position_in_threadgroup.x + l0;
-      NTT_OFFSET
+      NTT_PLACE
+      NTT_SOURCE
+      NTT_SINK
+      auto factors = ntt_twiddles(twiddles, offset, stride, shift, twiddled, uint(size[7]), scaled);
       for (int b = first_thread; b < butterflies; b += threads) {
+        auto places = ntt_places(tile, lane, lanes, b, log_step, first, last);
         if (radix_bits == 4) {
-          ntt_step<16>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
+          ntt_step<16>(places, source, sink, factors);
         } else if (radix_bits == 3) {
-          ntt_step<8>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
+          ntt_step<8>(places, source, sink, factors);
         } else if (radix_bits == 2) {
-          ntt_step<4>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
+          ntt_step<4>(places, source, sink, factors);
         } else {
-          ntt_step<2>(tile, lane, lanes, b, step, twiddles, offset, stride, twiddle_shift, twiddled);
+          ntt_step<2>(places, source, sink, factors);
         }
       }
     }
-    GROUP_BARRIER();
+    if (!last) GROUP_BARRIER();
   }
 
+#if !DIRECT
   for (int l0 = 0; l0 < lanes; l0 += lane_step) {
     lane_index lane = thread_position_in_threadgroup.x + l0;
     NTT_PLACE
-    auto sink = ntt_sink(
-        y, y_base, stride * width, stride == 1, first_row, column, log_rows, width, uint(size[7]), int(size[7]) != 0);
-    for (int row = first_thread; row < rows; row += threads) sink.store(row, tile[lane + row * lanes]);
+    NTT_SINK
+    for (int row = first_thread; row < 1 << levels; row += threads) sink.store(sink.place(row), tile[lane + row * lanes]);
   }
+#endif
 }

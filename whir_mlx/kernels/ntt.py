@@ -55,13 +55,21 @@ def plan_passes(log_rows: int, width: int, log_input: int, tuning: Tuning, vecto
     passes: list[NttPass] = []
     log_span = log_input
     for number in range(count):
-        step = NttPass(log_span, -(-log_span // (count - number)), lanes, wide)
+        levels = -(-log_span // (count - number))
+        # Neighbouring words are far apart where the last pass reads them.
+        here = lanes if wide or levels < log_span else min(lanes, tuning.tile_lanes)
+        step = NttPass(log_span, levels, here, wide)
         available = step.lane_words(width, log_rows)
-        if available % lanes:
-            step = NttPass(log_span, step.levels, available & -available, wide)
+        if available % here:
+            step = NttPass(log_span, levels, available & -available, wide)
         passes.append(step)
         log_span = step.log_stride
     return tuple(passes)
+
+
+def pass_values(tuning: Tuning, wide: bool) -> dict[str, int]:
+    """The specialisation of a pass."""
+    return {"WIDE": int(wide), "TILE_WORDS": tuning.tile_words, "DIRECT": int(tuning.tile_direct)}
 
 
 @lru_cache(maxsize=64)
@@ -110,15 +118,16 @@ def ntt(device: Device, x, *, log_rows: int, inverse: bool = False):
         expand = -1 if number else log_rows - log_input
         blocks = step.lane_words(width, log_rows) // step.lanes
         across = min(max(tuning.tile_threads[0], 0 if step.wide else tuning.narrow_lanes), step.lanes)
-        along = tuning.tile_threads[0] * tuning.tile_threads[1] // across
+        # At most a butterfly of radix 16 a thread.
+        threads = min(tuning.tile_threads[0] * tuning.tile_threads[1], max(across, (step.lanes << step.levels) // 16))
         (out,) = device.launch(
             "ntt",
             (log_rows, width, step.log_span, step.levels, expand & 0xFFFFFFFF, step.lanes, blocks, scale),
             [out, twiddles(device, log_rows)],
             [(1 << log_rows, width)],
             groups=(words // (step.lanes << step.levels), 1, 1),
-            group=(across, along, 1),
-            values={"WIDE": int(step.wide), "TILE_WORDS": tuning.tile_words},
+            group=(across, threads // across, 1),
+            values=pass_values(tuning, step.wide),
             lanes=0 if step.lanes % vector == 0 else 1,
             cost=0.5 * words * step.levels,
         )

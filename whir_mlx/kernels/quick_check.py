@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..field.constants import P
 from .compress import compress
 from .device import Device
 from .field_arithmetic import field_mul
 from .montgomery import from_montgomery, to_montgomery
-from .ntt import ntt
+from .ntt import ntt, pass_values
 from .poseidon2 import poseidon2
 from .simd_width import simd_width
 
@@ -70,19 +71,22 @@ _KERNELS = (
 def quick_check(device: Device) -> str | None:
     """None where `device` gives the known answers, else what it got wrong, in one sentence.
 
-    A permutation of 0..15, a transform of 1..8 (with its barriers), a product, the parent of two zero digests, and the
-    device's SIMD groups, in one evaluation; with the first compilations some tenths of a second. Errors of the back-end
-    are answers too.
+    A permutation of 0..15, a transform of 1..8 (repeated, so that it takes a barrier), a product, the parent of two
+    zero digests, and SIMD groups, in one evaluation; with the first compilations some tenths of a second.
+    Errors of the back-end are answers too.
     """
     try:
-        device.prepare((*_KERNELS, ("ntt", (("TILE_WORDS", device.tuning.tile_words), ("WIDE", 1)), 0)))
+        device.prepare((*_KERNELS, ("ntt", tuple(sorted(pass_values(device.tuning, True).items())), 0)))
+        # 1..8 four times in each of 8 columns, as many as make lanes of columns: every fourth row is 4 times an entry
+        # of the transform of 1..8, the others are 0.
+        rows = np.repeat(np.tile(np.arange(1, 9), 4), 8)
+        transformed = np.repeat([4 * x % P for y in _TRANSFORMED for x in (y, 0, 0, 0)], 8)
         words = [
-            to_montgomery(device, device.asarray(np.array(x, np.uint32)))
-            for x in (range(16), range(1, 9), *zip(_FACTORS))
+            to_montgomery(device, device.asarray(np.array(x, np.uint32))) for x in (range(16), rows, *zip(_FACTORS))
         ]
         found = {
             "Poseidon2 of 0..15": (poseidon2(device, words[0].reshape((1, 16))), _PERMUTED),
-            "the transform of 1..8": (ntt(device, words[1].reshape((8, 1)), log_rows=3), _TRANSFORMED),
+            "the transform of 1..8": (ntt(device, words[1].reshape((32, 8)), log_rows=5), transformed),
             f"{_FACTORS[0]} * {_FACTORS[1]}": (field_mul(device, words[2], words[3]), (_PRODUCT,)),
             "the parent of zero digests": (
                 compress(device, device.asarray(np.zeros((2, 8), np.uint32)), arity=2),

@@ -19,8 +19,9 @@ class Tuning:
     tile_words, tile_lanes, tile_least_lanes, tile_threads: of a transform's pass: words of threadgroup memory, lanes a
     tile at most, and at least where that saves a pass, threads along lanes and butterflies. The words and lanes
     together are the radix split: levels a pass are log2(tile_words / lanes). wide_columns: lanes are columns where rows
-    are a multiple of so many, else neighbouring words, narrow_lanes of them at most (at least tile_lanes), and fewer where there would not
-    be narrow_groups groups.
+    are a multiple of so many, else neighbouring words, narrow_lanes of them at most (at least tile_lanes, which the
+    last pass takes), and fewer where there would not be narrow_groups groups. tile_direct: whether a pass reads and
+    writes its rows as its butterflies need them, or copies tiles as a whole.
     group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
@@ -46,6 +47,7 @@ class Tuning:
     wide_columns: int = 1
     narrow_lanes: int = 0
     narrow_groups: int = 0
+    tile_direct: bool = False
     tile_least_lanes: int = 16
     tile_threads: tuple[int, int] = (1, 1)
     group_threads: int = 256
@@ -95,8 +97,12 @@ _GPU = replace(
     # 16 KB of threadgroup memory, so that two groups share the 32 KB of a core of an Apple GPU; 16 lanes by 16
     # butterflies are 256 threads.
     tile_threads=(16, 16),
-    # A sector of 32 bytes.
+    # A sector of 32 bytes, and a line of 128.
     wide_columns=8,
+    narrow_lanes=32,
+    # Of a pass of 8 levels that saves four of six accesses to threadgroup memory a word, and two barriers of three. (On
+    # CPUs it costs a tenth: 16 rows that are a power of two apart share few places of a first-level cache.)
+    tile_direct=True,
     # Safe on every Apple GPU however many registers a kernel takes (the worst case is granted 384), and enough for
     # NVIDIA.
     group_threads=256,
@@ -220,6 +226,7 @@ def check_tuning(target: str) -> Tuning:
         wide_columns=tuning.wide_columns,
         narrow_lanes=tuning.narrow_lanes,
         narrow_groups=tuning.narrow_groups,
+        tile_direct=tuning.tile_direct,
         tile_threads=tuning.tile_threads,
         group_threads=tuning.group_threads,
         window_permutations=tuning.window_permutations,

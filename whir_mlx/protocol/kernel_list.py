@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.ntt import pass_values
 from whir_mlx.protocol.merkle_config import TreeConfig
 from whir_mlx.protocol.parameters import WhirConfig
 
@@ -39,7 +40,7 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     widths = [1 << config.folding_schedule[0], *(4 << fold for fold in config.folding_schedule[1:])]
     columns = max(device.vector_lanes, device.tuning.wide_columns)
     for wide in sorted({int(width % columns == 0) for width in widths}):
-        kernels.insert(0, ("ntt", {"TILE_WORDS": device.tuning.tile_words, "WIDE": wide}, 0))
+        kernels.insert(0, ("ntt", pass_values(device.tuning, bool(wide)), 0))
     kernels.insert(0, ("replay", {}, device.simd_width))
     kernels.insert(0, ("challenge", {}, device.simd_width))
     phases = [record.folding_pow_bits for record in config.rounds]
