@@ -1,9 +1,9 @@
 """The nodes that the verifier of opened Merkle trees computes, of many trees at once: what `climb` is told of them.
 
 Queries are sorted, tree after tree. h, the length of the exclusive or of two neighbours, is the number of index bits
-in which they differ: on level l of a tree of arity 2^b a query's node is another than its neighbour's where h > b l, and
-is counted as that query's. So one comparison of h with numbers known beforehand finds all nodes, counting them numbers
-them, and a node's parent is the last one counted up to its query one level above.
+in which they differ: on level l of a tree of arity 2^b a query's node is another than its neighbour's where h > b l,
+and then counts as that query's. So one comparison of h with numbers known beforehand finds all nodes, counting them
+numbers them, and a node's parent is the last one counted up to its query one level above.
 
 Source: p3-merkle-tree 0.8.0 (`pruning.rs`).
 """
@@ -21,11 +21,12 @@ __all__ = ["OpenedNodes", "OpenedShape", "opened_shape"]
 
 _INDEX_BITS = 32
 _SIBLING = 0xFFFFFFFF
+_BEFORE_AND_AT = np.array([-1, 0])
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedNodes:
-    """What is opened of T trees: `tables` as `climb` takes them, of `leaves` leaves, and `nodes` with all parents.
+    """What is opened of T trees: `tables` and `sizes` as `climb` takes them.
 
     `needed`: of every tree the number of siblings. `repeated` (r, 2): queries with the same index as the one on the
     left, as numbers of all trees' queries. `tops` (c,): the numbers of the nodes of the last layers, ascending in each
@@ -33,8 +34,7 @@ class OpenedNodes:
     """
 
     tables: np.ndarray
-    leaves: int
-    nodes: int
+    sizes: dict[str, int]
     needed: list[int]
     repeated: np.ndarray
     tops: np.ndarray
@@ -52,7 +52,7 @@ class OpenedShape:
     def __init__(self, arity: int, shapes: tuple[tuple[int, int, int, int], ...]):
         queries, levels, widths, caps = np.array(shapes, np.int64).reshape(-1, 4).T
         total, trees, most = int(queries.sum()), len(shapes), int(levels.max(initial=0))
-        self.arity, self.trees, self.levels = arity, trees, most
+        self._arity, self._trees, self._levels = arity, trees, most
         self._total, self._slot_bits, self._widths = total, total.bit_length(), widths
         owner = np.repeat(np.arange(trees), queries)
         self._tags = owner << (_INDEX_BITS + self._slot_bits) | np.arange(total)
@@ -79,7 +79,7 @@ class OpenedShape:
 
     def nodes(self, indices: np.ndarray) -> OpenedNodes:
         """indices: (sum of q,) int64, tree after tree, each below the leaves of its tree, in any order."""
-        total, arity, record = self._total, self.arity, RECORD_WORDS + self.levels
+        total, arity, record = self._total, self._arity, RECORD_WORDS + self._levels
         keys = np.sort((indices << self._slot_bits) + self._tags)
         pairs, slots = keys >> self._slot_bits, keys & ((1 << self._slot_bits) - 1)
         differing = np.empty(total, np.int64)
@@ -93,8 +93,8 @@ class OpenedShape:
         places = np.flatnonzero(exists)
         leaves, nodes = int(before[total]), len(places)
 
-        tables = np.empty(self.trees * record + leaves + (nodes - leaves) * arity, np.uint32)
-        starts = tables[self.trees * record :]
+        tables = np.empty(self._trees * record + leaves + (nodes - leaves) * arity, np.uint32)
+        starts = tables[self._trees * record :]
         starts[:leaves] = self._starts[slots[places[:leaves]]]
         children = starts[leaves:]
         children.fill(_SIBLING)
@@ -108,7 +108,7 @@ class OpenedShape:
 
         edges = before[self._edges]
         needed = (arity - 1) * (edges[:, -1] - edges[:, 4]) - (edges[:, 1] - edges[:, 0]) + (edges[:, 3] - edges[:, 2])
-        records = tables[: self.trees * record].reshape(-1, record)
+        records = tables[: self._trees * record].reshape(-1, record)
         records[:, 0] = self._widths
         records[:, 1:3] = edges[:, :2]
         records[:, 4] = np.cumsum(needed)
@@ -118,10 +118,15 @@ class OpenedShape:
         position = (pairs[self._query[top_place]] & ((1 << _INDEX_BITS) - 1)) >> self._bits[top_place]
         return OpenedNodes(
             tables=tables,
-            leaves=leaves,
-            nodes=nodes,
+            sizes={
+                "trees": self._trees,
+                "levels": self._levels,
+                "leaves": leaves,
+                "nodes": nodes,
+                "siblings": len(siblings),
+            },
             needed=needed.tolist(),
-            repeated=np.column_stack([slots[again - 1], slots[again]]),
+            repeated=slots[again[:, None] + _BEFORE_AND_AT],
             tops=tops,
             owners=self._tree[top_place],
             caps=self._cap[top_place] + position,

@@ -19,6 +19,7 @@ from whir_mlx.protocol.opened_nodes import opened_shape
 
 __all__ = ["Multiproof", "check_multiproofs", "plan_multiproof", "verify_multiproof"]
 
+
 @dataclass(frozen=True, eq=False)
 class Multiproof:
     """A multi-opening of the right form, nothing else of which is checked yet.
@@ -88,26 +89,19 @@ def check_multiproofs(device, tree: TreeConfig, plans: list[Multiproof]) -> None
     # Without queries nothing says how wide a row is.
     shapes = tuple((len(p.indices), p.levels, p.rows.shape[1] if len(p.rows) else 0, len(p.cap)) for p in plans)
     opened = opened_shape(tree.arity, shapes).nodes(np.concatenate([plan.indices for plan in plans]))
-    for k, plan in enumerate(plans):
-        fault = _fault(plan, opened.needed[k], opened.repeated - sum(shape[0] for shape in shapes[:k]))
+    first = 0
+    for k, (plan, needed) in enumerate(zip(plans, opened.needed)):
+        fault = _fault(plan, needed, opened.repeated, first)
         if fault is not None:
             check_multiproofs(device, tree, plans[:k])  # the digests of those before come first
             raise fault
-    if not opened.leaves:
+        first += len(plan.rows)
+    if not first:
         return
-    words = np.concatenate([array.reshape(-1) for array in [p.rows for p in plans] + [p.siblings for p in plans]])
-    digests = climb(
-        device,
-        device.asarray(words),
-        device.asarray(opened.tables),
-        trees=len(plans),
-        levels=max(plan.levels for plan in plans),
-        leaves=opened.leaves,
-        nodes=opened.nodes,
-        siblings=sum(opened.needed),
-        arity=tree.arity,
-        rate=tree.leaf_rate,
-    )
+    arrays = [plan.rows for plan in plans] + [plan.siblings for plan in plans]
+    words = device.asarray(np.concatenate([array.reshape(-1) for array in arrays]))
+    tables = device.asarray(opened.tables)
+    digests = climb(device, words, tables, **opened.sizes, arity=tree.arity, rate=tree.leaf_rate)
     reached = device.numpy(digests)[opened.tops]
     expected = np.concatenate([plan.cap for plan in plans])[opened.caps]
     differing = np.flatnonzero((reached != expected).any(axis=1))
@@ -117,10 +111,12 @@ def check_multiproofs(device, tree: TreeConfig, plans: list[Multiproof]) -> None
         raise _invalid(where, f"the cap's digest {expected[at].tolist()}", reached[at].tolist())
 
 
-def _fault(plan: Multiproof, needed: int, repeated: np.ndarray) -> VerificationError | None:
-    """What is wrong with a plan apart from its digests; it is asked for the rows `repeated` that it has."""
+def _fault(plan: Multiproof, needed: int, repeated: np.ndarray, first: int) -> VerificationError | None:
+    """What is wrong with a plan apart from its digests. `needed`: its siblings; `first`: its first row among all plans'
+    rows, of which each pair `repeated` (r, 2) must be equal."""
     if len(repeated):
-        mine = repeated[(repeated[:, 0] >= 0) & (repeated[:, 0] < len(plan.rows))]
+        mine = repeated - first
+        mine = mine[(mine[:, 0] >= 0) & (mine[:, 0] < len(plan.rows))]
         if (plan.rows[mine[:, 0]] != plan.rows[mine[:, 1]]).any():
             return _invalid(plan.where, "one row for one index", "different rows")
     if needed != len(plan.siblings):

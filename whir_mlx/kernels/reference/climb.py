@@ -1,5 +1,7 @@
 """Opened Merkle trees from their opened rows up."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from .check import require
@@ -39,7 +41,7 @@ def climb(
     for width, first, end, _, _, *bounds in records.tolist():
         row = starts[first:end, None] + np.arange(width)
         digests[first:end] = hash_rows(words[row], rate=rate)
-        for begin, end in zip(bounds, bounds[1:]):
+        for begin, end in pairwise(bounds):
             below = children[(begin - leaves) * arity : (end - leaves) * arity]
             digests[begin:end] = compress(digests[below], arity=arity)
     return digests
