@@ -29,6 +29,8 @@ def climb(
     siblings, and where its parents begin and where those of each level end; then the first word of every leaf's row;
     then every parent's children. Returns (nodes + siblings, 8). Source: p3-merkle-tree 0.8.0 (`mmcs/mod.rs`).
     """
+    require(arity in (2, 4), "arity", "2 or 4", arity)
+    require(rate in (8, 16), "rate", "8 or 16", rate)
     require(trees >= 1 and levels >= 0 and 1 <= leaves <= nodes, "leaves", f"in 1..{nodes} of a tree", leaves)
     records = tables[: trees * (levels + 6)].astype(np.int64).reshape(trees, levels + 6)
     starts, children = np.split(tables[records.size :].astype(np.int64), [leaves])
