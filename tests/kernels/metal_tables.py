@@ -59,7 +59,8 @@ def specialised_texts() -> dict[tuple[str, str], str]:
     """One text of each kernel and specialisation: (file, values) -> text."""
     chosen: dict[tuple[str, str], str] = {}
     for name, text in sorted(texts().items()):
-        values = re.findall(r"^#define (WIDTH|ARITY|OPERATION|MODE|EXT|WIDE|TO_MONTGOMERY|TILE_WORDS) (\d+)$", text, re.M)
+        keys = "WIDTH|ARITY|OPERATION|MODE|EXT|WIDE|TO_MONTGOMERY|TILE_WORDS"
+        values = re.findall(rf"^#define ({keys}) (\d+)$", text, re.M)
         chosen.setdefault((base_name(name), ", ".join(f"{key} {value}" for key, value in values)), text)
     return chosen
 
