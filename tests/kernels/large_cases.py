@@ -129,7 +129,7 @@ def _add_scaled(device, w, coefficients, table):
     return operation("add_scaled")(device, w, coefficients, [table], places=((0, 1, 2),))
 
 
-# Two trees, with rows and a sibling at both ends of all words: leaves 0 and 1 under node 3, leaf 2 and the sibling under
+# Two trees, with rows and a sibling at both ends of all words: leaves 0 and 1 under node 3, leaf 2 and a sibling under
 # node 4.
 _CLIMB = {"trees": 2, "levels": 1, "leaves": 3, "nodes": 5, "siblings": 1, "arity": 2, "rate": 8}
 _RECORDS = [[9, 0, 2, 0, 0, 3, 4], [15, 2, 3, 0, 1, 4, 5]]
