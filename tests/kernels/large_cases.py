@@ -129,6 +129,27 @@ def _add_scaled(device, w, coefficients, table):
     return operation("add_scaled")(device, w, coefficients, [table], places=((0, 1, 2),))
 
 
+# Two trees, with rows and a sibling at both ends of all words: leaves 0 and 1 under node 3, leaf 2 and a sibling under
+# node 4.
+_CLIMB = {"trees": 2, "levels": 1, "leaves": 3, "nodes": 5, "siblings": 1, "arity": 2, "rate": 8}
+_RECORDS = [[9, 0, 2, 0, 0, 3, 4], [15, 2, 3, 0, 1, 4, 5]]
+
+
+def _climb_tables(starts: list[int]) -> np.ndarray:
+    return np.array([*_RECORDS[0], *_RECORDS[1], *starts, 0, 1, 5, 2], np.uint32)
+
+
+def _climb(device, words):
+    return operation("climb")(device, words, _climb_tables([0, MOST - 17, MOST - 23]), **_CLIMB)
+
+
+def _climbed(launch, places):
+    # The words that are read, one after the other.
+    rows = [np.arange(9), np.arange(9) + (MOST - 17), np.arange(MOST - 23, MOST)]
+    words = launch.inputs[1].words(np.concatenate(rows))
+    return operation("climb")(_numpy(), words, _climb_tables([0, 9, 18]), **_CLIMB).reshape(-1)[places]
+
+
 def _grind(device, state, *, start: int, tries: int):
     """The last window of a search that finds nothing before: candidates up to p."""
     return device.launch(
@@ -199,6 +220,7 @@ def large_cases() -> list[LargeCase]:
             partial(operation("tree_layers"), levels=1, sponge=False),
             (StandIn((2**28 - 4, 8)),),
         ),
+        LargeCase("climb", _climb, (StandIn((MOST,)),), _climbed),
         LargeCase(
             "gather_rows of many",
             operation("gather_rows"),

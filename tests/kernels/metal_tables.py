@@ -59,7 +59,7 @@ def specialised_texts() -> dict[tuple[str, str], str]:
     """One text of each kernel and specialisation: (file, values) -> text."""
     chosen: dict[tuple[str, str], str] = {}
     for name, text in sorted(texts().items()):
-        names = "WIDTH|OPERATION|MODE|EXT|WIDE|TO_MONTGOMERY|TILE_WORDS|DIRECT"
+        names = "WIDTH|ARITY|OPERATION|MODE|EXT|WIDE|TO_MONTGOMERY|TILE_WORDS|DIRECT"
         values = re.findall(rf"^#define ({names}) (\d+)$", text, re.M)
         chosen.setdefault((base_name(name), ", ".join(f"{key} {value}" for key, value in values)), text)
     return chosen

@@ -12,6 +12,8 @@ from importlib import import_module
 
 import numpy as np
 
+from whir_mlx.protocol.opened_nodes import opened_shape
+
 P = 15 * 2**27 + 1
 EDGES = np.array([0, 1, 2, 11, 2**27, 2**30, (P - 1) // 2, P - 2, P - 1], np.uint32)
 
@@ -28,6 +30,20 @@ class Case:
         """Results on `device`, as a list of its arrays."""
         out = self.call(device, *(device.asarray(x) for x in self.arrays))
         return list(out) if isinstance(out, (list, tuple)) else [out]
+
+
+# One tree of one leaf, which is its own last layer (and whose row is in Metal's `constant` space); trees that end at
+# different levels, below their roots too, among them one without queries; levels of one node and of all nodes; repeated
+# leaves, and rows of part of a block, one and more.
+SMALL_OPENINGS = (
+    (2, 8, ((1, 0, 0, 5),)),
+    (2, 8, ((9, 3, 3, 16), (0, 4, 4, 8), (5, 5, 3, 8), (2, 1, 1, 19))),
+    (2, 16, ((0, 2, 2, 1), (11, 6, 5, 17), (1, 7, 7, 16))),
+    (4, 8, ((7, 5, 3, 12), (4, 4, 1, 1), (2, 0, 0, 9))),
+    (4, 16, ((1, 6, 3, 33),)),
+)
+# More leaves and more nodes of a level than a group has threads.
+LARGE_OPENINGS = ((2, 8, ((600, 12, 12, 3), (40, 11, 9, 16))), (4, 8, ((700, 11, 6, 3),)))
 
 
 def words(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -89,6 +105,24 @@ def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
             call = partial(operation("tree_layers"), levels=levels, sponge=False, start=start)
             label = f"tree_layers {n} pairs from {start}, {levels} above"
             found.append(Case(label, call, (words(rng, start + 2 * n, 8),)))
+    return found
+
+
+def climb_cases(rng, openings: tuple[tuple[int, int, tuple], ...]) -> list[Case]:
+    """Opened trees by arity, leaf rate and trees: each (queries, log2 of its leaves, levels, words of a row).
+
+    Tables are no field words, so they are no arrays of a case.
+    """
+    found = []
+    for arity, rate, trees in openings:
+        shapes = tuple((queries, levels, width if queries else 0, 1) for queries, _, levels, width in trees)
+        opened = opened_shape(arity, shapes).nodes(
+            np.concatenate([rng.integers(0, 1 << log_leaves, queries) for queries, log_leaves, _, _ in trees])
+        )
+        rows = sum(queries * width for queries, _, _, width in trees)
+        call = partial(climb, tables=opened.tables, **opened.sizes, arity=arity, rate=rate)
+        label = f"climb of {trees}, arity {arity}, rate {rate}"
+        found.append(Case(label, call, (words(rng, rows + 8 * opened.sizes["siblings"]),)))
     return found
 
 
@@ -290,6 +324,11 @@ def gather_opening(device, indices, rows, *stores, layers: tuple, arity: int):
     return operation("gather_opening")(device, rows, list(stores), indices, layers=layers, arity=arity)
 
 
+def climb(device, words, *, tables: np.ndarray, **keywords):
+    """The operation with its tables put on the device."""
+    return operation("climb")(device, words, device.asarray(tables), **keywords)
+
+
 def packed(device, *arrays):
     """The operation takes lists; every third array holds plain words, and every fifth gives half of its words."""
     counts = [x.size // 2 if k % 5 == 4 else x.size for k, x in enumerate(arrays)]
@@ -302,6 +341,7 @@ def small_cases(seed: int = 1) -> list[Case]:
     return [
         *elementwise_cases(rng, (1, 257)),
         *hash_cases(rng, (1, 33)),
+        *climb_cases(rng, SMALL_OPENINGS),
         *ntt_cases(rng, (1, 2, 3, 4, 5, 9), (1, 3, 16)),
         *table_cases(rng, (1, 4, 8)),
         # Fewer pairs than a SIMD group has threads, as many, several SIMD groups of which the last is not full.
@@ -318,6 +358,7 @@ def large_cases(seed: int = 2) -> list[Case]:
     return [
         *elementwise_cases(rng, (100_003,)),
         *hash_cases(rng, (1000,)),
+        *climb_cases(rng, LARGE_OPENINGS),
         *ntt_cases(rng, (10, 13, 17), (1, 4, 16, 24)),
         *table_cases(rng, (13, 17)),
         # Several values a thread, at most; an odd number of blocks.

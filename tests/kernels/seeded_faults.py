@@ -105,6 +105,9 @@ FAULTS: dict[str, Fault] = {
         "GROUP_BARRIER();",
         r"race: reads values\[\d+\], which .* wrote|reads values\[\d+\] before",
     ),
+    "a level that does not wait for the one below": Fault(
+        "check", "climb", "    GROUP_BARRIER_DEVICE();\n", "", r"race: (reads|writes) nodes|reads nodes\[\d+\] before"
+    ),
     "shares added up too soon": Fault(
         "check",
         "sumcheck_rest",
@@ -205,6 +208,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "outputs of the sponge in the other order": Fault(
         "answer", "sumcheck_rest", "7 - (lane & 3)", "4 + (lane & 3)", "wrong answer"
+    ),
+    "siblings on the other side": Fault(
+        "answer", "climb", "* ARITY + part] * 8", "* ARITY + (ARITY - 1 - part)] * 8", "wrong answer"
     ),
     "children swapped": Fault(
         "answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"

@@ -25,6 +25,7 @@ STUB = Path(__file__).with_name("cuda_stub.h")
 KERNELS = sorted(path.stem for path in FOLDER.glob("*.metal"))
 # Every specialisation that the wrappers ask for.
 VALUES = {
+    "climb": [{"WIDTH": width, "ARITY": arity} for width in (16, 24) for arity in (2, 4)],
     "compress": [{"WIDTH": 16}, {"WIDTH": 32}],
     "eq_table": [{"LOG_EACH": 3}],
     "ext_arithmetic": [{"OPERATION": i} for i in range(4)],
@@ -210,6 +211,7 @@ def test_launch_bounds():
     tuning = Device("cuda").tuning
     most = {"challenge": 32, "replay": 32, "grind_sixteen": tuning.tree_threads, "tree_layers": tuning.tree_threads}
     most["sumcheck_rest"] = tuning.rest_threads
+    most["climb"] = tuning.group_threads
     assert set(LONE_GROUPS) == set(most) <= set(KERNELS)
     for name, threads in most.items():
         assert threads <= LONE_GROUPS[name] <= 1024

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from tests.kernels.conftest import TARGETS
 from tests.kernels.operation_cases import (
+    LARGE_OPENINGS,
+    SMALL_OPENINGS,
     Case,
     challenge_state,
+    climb_cases,
     elementwise_cases,
     fold_cases,
     hash_cases,
@@ -138,6 +141,7 @@ def transcript_sizes(rng) -> list[Case]:
 GROUPS = {
     "elementwise": lambda rng: elementwise_cases(rng, COUNTS),
     "hashes": lambda rng: hash_cases(rng, (1, 2, 3, 7, 8, 9, 17, 33)),
+    "opened trees": lambda rng: climb_cases(rng, (*SMALL_OPENINGS, *LARGE_OPENINGS)),
     "transforms": ntt_sizes,
     "reductions": reduction_sizes,
     "tables": table_sizes,
@@ -188,7 +192,7 @@ def test_transcript_in_narrow_simd_groups(group):
 
 
 @pytest.mark.parametrize("value", [0, P - 1])
-@pytest.mark.parametrize("group", ["elementwise", "hashes", "transforms", "reductions", "contractions"])
+@pytest.mark.parametrize("group", ["elementwise", "hashes", "opened trees", "transforms", "reductions", "contractions"])
 def test_extremes(target, group, value):
     # All words 0, and all the largest: sums and products are as large as they get. A few sizes of each operation.
     for case, _ in group_cases(group)[:: 7 if group != "elementwise" else 17]:

@@ -107,7 +107,7 @@ def test_registers_and_instructions():
 
 def test_every_kernel_has_an_estimate():
     for path in FOLDER.glob("*.metal"):
-        size, values = (8,) * 8, {"WIDTH": 16, "OPERATION": 2, "EXT": 1}
+        size, values = (8,) * 8, {"WIDTH": 16, "ARITY": 2, "OPERATION": 2, "EXT": 1}
         if path.stem == "grind":
             size = (1 << 18, 20, 0, 8)
         assert thread_cycles(path.stem, size, values) >= 0

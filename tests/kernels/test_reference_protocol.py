@@ -294,6 +294,7 @@ def zeros(*shape: int) -> np.ndarray:
     return np.zeros(shape, np.uint32)
 
 
+CLIMB = {"trees": 1, "levels": 1, "leaves": 1, "nodes": 2, "siblings": 1, "arity": 2, "rate": 8}
 REST = {"rounds": 1, "log_stride": 0, "falling": False}
 WAITING = np.array([0] * 24 + [1, 0], np.uint32)
 
@@ -312,6 +313,11 @@ WAITING = np.array([0] * 24 + [1, 0], np.uint32)
         ("compress", [zeros(4, 8)], {"arity": 3}, "arity must be 2 or 4, got 3"),
         ("compress", [zeros(3, 8)], {"arity": 2}, "nodes must be"),
         ("tree_layers", [zeros(12, 8)], {"levels": 2, "sponge": False}, "rows must be a positive multiple"),
+        ("climb", [zeros(16), zeros(10)], CLIMB | {"arity": 3}, "arity must be 2 or 4, got 3"),
+        ("climb", [zeros(16), zeros(10)], CLIMB | {"rate": 9}, "rate must be 8 or 16, got 9"),
+        ("climb", [zeros(16), zeros(8)], CLIMB, "tables must be of shape .10,., got .*8"),
+        ("climb", [zeros(8), zeros(10)], CLIMB, "words must be rows and 1 digests, got 8"),
+        ("climb", [zeros(16), zeros(10)], CLIMB | {"leaves": 0}, "leaves must be in 1..2 of a tree, got 0"),
         ("challenge", [zeros(25), []], {"num_samples": 1}, "state must be of shape"),
         ("challenge", [FRESH, []], {"num_samples": 0, "num_indices": 1, "index_bits": 28}, "index_bits must be in 0"),
         ("grind", [FRESH], {"bits": 31}, "bits must be in 0..30, got 31"),

@@ -10,6 +10,7 @@ from tests.oracle import merkle
 from tests.oracle.splitmix import stream
 from whir_mlx.errors import VerificationError
 from whir_mlx.field.constants import MONTY_ONE, P
+from whir_mlx.kernels.device import get_device
 from whir_mlx.protocol.merkle_config import TREE_NAMES, TreeConfig, tree_config
 from whir_mlx.protocol.verifier_merkle import check_multiproofs, plan_multiproof, verify_multiproof
 
@@ -110,14 +111,16 @@ def several() -> list[dict]:
     return [{**opening, "where": f"codeword {i}"} for i, opening in enumerate(openings)]
 
 
-def check_together(openings: list[dict]) -> None:
-    check_multiproofs(host_device(), openings[0]["tree"], [plan_multiproof(**opening) for opening in openings])
+def check_together(openings: list[dict], device=None) -> None:
+    plans = [plan_multiproof(**opening) for opening in openings]
+    check_multiproofs(device or host_device(), openings[0]["tree"], plans)
 
 
 def test_many_openings_at_once():
     check_together(several())
     check_together(several()[::-1])
     check_together(several()[3:4])
+    check_together(several(), get_device("numpy"))
     check_multiproofs(host_device(), tree_config("w16"), [])
 
 

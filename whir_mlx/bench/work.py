@@ -38,6 +38,7 @@ _STAGES = {
     "replay": "transcript",
     "transcript": "transcript",
     "gather": "openings",
+    "climb": "openings",
     "pack": "openings",
     "montgomery": "conversion",
 }

@@ -105,6 +105,12 @@ def _sumcheck_rest(size, values, expected) -> float:
     return 6 * size[0] / LANES * _EXT_PRODUCT + (size[1] + size[4] / 8) * _COOPERATIVE_PERMUTATION
 
 
+# A thread's node a level, and a row of 64 words.
+def _climb(size, values, expected) -> float:
+    width = values["WIDTH"]
+    return size[0] * _PERMUTATION[8 * values["ARITY"]] + 64 / (width - 8) * _PERMUTATION[width]
+
+
 def _hash_rows(size, values, expected) -> float:
     return -(-size[1] // (values["WIDTH"] - 8)) * _PERMUTATION[values["WIDTH"]]
 
@@ -113,6 +119,7 @@ _CYCLES = {
     "add_scaled": lambda size, values, expected: size[2] * _EXT_PRODUCT,
     "challenge": _challenge,
     "claim_weights": lambda size, values, expected: 2 * max(size[2:]).bit_length() * _EXT_PRODUCT,
+    "climb": _climb,
     "compress": lambda size, values, expected: _PERMUTATION[values["WIDTH"]],
     "dot": lambda size, values, expected: size[1] * _EXT_PRODUCT,
     "eq_outer": lambda size, values, expected: _EXT_PRODUCT,

@@ -18,6 +18,7 @@ __all__ = ["SPECIALISATIONS", "TABLE", "export_kernels", "standalone_text"]
 TABLE = "kernels.json"
 _FORMAT = "whir-mlx kernels 1"
 SPECIALISATIONS: dict[str, tuple[dict[str, int], ...]] = {
+    "climb": tuple({"WIDTH": width, "ARITY": arity} for width in (16, 24) for arity in (2, 4)),
     "compress": ({"WIDTH": 16}, {"WIDTH": 32}),
     "eq_table": ({"LOG_EACH": 3},),
     "ext_arithmetic": tuple({"OPERATION": i} for i in range(4)),

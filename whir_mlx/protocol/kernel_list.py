@@ -37,6 +37,7 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
         kernels.insert(0, ("hash_leaves", hashes, 0))
     kernels.insert(0, ("hash_rows", hashes, 0))
     kernels.insert(0, ("compress", {"WIDTH": 8 * tree.arity}, 0))
+    kernels.insert(0, ("climb", {**hashes, "ARITY": tree.arity}, 0))
     widths = [1 << config.folding_schedule[0], *(4 << fold for fold in config.folding_schedule[1:])]
     columns = max(device.vector_lanes, device.tuning.wide_columns)
     for wide in sorted({int(width % columns == 0) for width in widths}):

@@ -10,6 +10,7 @@ from importlib import import_module
 import numpy as np
 
 from whir_mlx.field.constants import P
+from whir_mlx.protocol.opened_nodes import opened_shape
 from whir_mlx.splitmix import splitmix
 
 __all__ = ["Case", "kernel_cases"]
@@ -78,6 +79,15 @@ def _grind_windows(device, state):
     return [window(known, start=start, candidates=count, tries=tries) for known, start, count, tries in shapes]
 
 
+def _climb(device, words, *, arity: int, rate: int):
+    """Trees of 2^10 and 2^5 leaves, more of the first opened than a group has threads; and one of which nothing is."""
+    shapes = ((400, 10 * 2 // arity, 9, 1), (0, 3, 0, 1), (7, 4 * 2 // arity, 33, 2))
+    indices = splitmix(46, 407) % np.repeat(np.array([1 << 10, 1 << 5], np.uint32), (400, 7))
+    opened = opened_shape(arity, shapes).nodes(indices.astype(np.int64))
+    words = words[: 400 * 9 + 7 * 33 + 8 * opened.sizes["siblings"]]
+    return _operation("climb")(device, words, device.asarray(opened.tables), **opened.sizes, arity=arity, rate=rate)
+
+
 def _ext_sum(device, x):
     """A step of reductions, with no NumPy twin of its own: sums over axis 1."""
     if device.name == "numpy":
@@ -122,6 +132,9 @@ def _hashes() -> Iterator[Case]:
         yield Case(
             f"compress: arity {arity}", partial(_operation("compress"), arity=arity), (_words(9, 300 * arity, 8),)
         )
+    for arity, rate in ((2, 8), (4, 16)):
+        call = partial(_climb, arity=arity, rate=rate)
+        yield Case(f"climb: arity {arity}, rate {rate}", call, (_words(17, 1 << 14),))
     for name, sponge, shape in (("leaves", True, (256, 64)), ("pairs", False, (512, 8))):
         call = partial(_operation("tree_layers"), levels=4, sponge=sponge)
         yield Case(f"tree_layers: {name}", call, (_words(10, *shape),))

@@ -519,8 +519,16 @@ KERNEL_FUNCTION void load_words_8(thread uint* words, const_buffer p, step_index
   for (int k = 0; k < 8; k++) words[k] = p[i + k];
 #endif
 }
-KERNEL_FUNCTION void load_words_8(thread uint* words, const_buffer p, uint i) {
+template <typename P>
+KERNEL_FUNCTION void load_words_8(thread uint* words, P p, uint i) {
+#if defined(__AVX2__) && LANES == 8
+  vector_u32 v[8];
+  for (int lane = 0; lane < 8; lane++) memcpy(&v[lane], p.p + i.v[lane], 32);
+  transpose_8x8(v);
+  for (int k = 0; k < 8; k++) words[k] = uint(v[k]);
+#else
   for (int k = 0; k < 8; k++) words[k] = p[i + k];
+#endif
 }
 KERNEL_FUNCTION void store_words_8(buffer p, step_index i, thread uint* words) {
 #if defined(__AVX2__) && LANES == 8
