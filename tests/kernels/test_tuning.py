@@ -66,7 +66,11 @@ def test_entries_keep_the_hardwares_limits(key):
     if key[0] == "metal":
         assert 0 < entry.window_permutations <= 1 << 21
     if key[0] in ("metal", "cuda"):
-        assert entry.group_threads % 32 == 0 and all(x and x % 256 == 0 for x in entry.search_threads)
+        assert (
+            entry.group_threads % 32 == 0
+            and entry.least_groups >= 1
+            and all(x and x % 256 == 0 for x in entry.search_threads)
+        )
 
 
 def test_the_check_build_takes_tiles_of_the_gpu_and_threads_of_the_cpu():

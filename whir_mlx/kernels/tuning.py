@@ -19,9 +19,10 @@ class Tuning:
     tile_words, tile_lanes, tile_least_lanes, tile_threads: of a transform's pass: words of threadgroup memory, lanes a
     tile at most, and at least where that saves a pass, threads along lanes and butterflies. The words and lanes
     together are the radix split: levels a pass are log2(tile_words / lanes). wide_columns: lanes are columns where rows
-    are a multiple of so many, else neighbouring words, narrow_lanes of them at most (at least tile_lanes), and fewer where there would not
-    be narrow_groups groups.
-    group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
+    are a multiple of so many, else neighbouring words, narrow_lanes of them at most (at least tile_lanes), and fewer
+    where there would not be narrow_groups groups.
+    group_threads: a group of independent threads, at most; smaller ones, down to 32, where there would be fewer than
+    least_groups. sum_threads: threads that share one sum, at most.
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
     are for each of fold_threads; the fewest of them is also what a thread makes of a table of query powers.
@@ -49,6 +50,7 @@ class Tuning:
     tile_least_lanes: int = 16
     tile_threads: tuple[int, int] = (1, 1)
     group_threads: int = 256
+    least_groups: int = 1
     sum_threads: int = 64
     fold_short_row: int = 64
     fold_many_rows: int = 1 << 14
@@ -121,6 +123,10 @@ _GPU = replace(
 _CUDA = replace(
     _GPU,
     target="cuda",
+    # One for each of 132 cores, and as few threads as can be on each of its four schedulers, which two SIMD groups of a
+    # One for each of 132 cores: 2^14 threads of permutations in groups of 256 lie on 64 cores, two SIMD groups for each
+    # of their schedulers, and take 1.6 times as long as one for each of all cores' (counted in machine code).
+    least_groups=128,
     # 32 KB, so that three groups share a core; with 8 lanes, a sector of 32 bytes each, a pass takes 10 levels and 2^20
     # rows two passes (16 columns: 0.27 ms against 0.42 in three passes of 16 KB).
     tile_words=8192,
@@ -222,6 +228,7 @@ def check_tuning(target: str) -> Tuning:
         narrow_groups=tuning.narrow_groups,
         tile_threads=tuning.tile_threads,
         group_threads=tuning.group_threads,
+        least_groups=tuning.least_groups,
         window_permutations=tuning.window_permutations,
         cooperative_rows=tuning.cooperative_rows,
         tree_threads=tuning.tree_threads,
