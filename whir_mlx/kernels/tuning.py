@@ -35,6 +35,7 @@ class Tuning:
     never), in groups of tree_threads at most that go on for tree_levels layers. cooperative_bits: of a grind, up to so
     many bits sixteen lanes make a candidate (0: never), cooperative_candidates a step at most, in cooperative_groups
     groups (0: groups are SIMD groups).
+    four_lane_rows: so many wide rows, at least and at most, are hashed by four lanes each (0: none).
     rest_values: where so many values or fewer are left of a sumcheck without grinding, the rest of its rounds is one
     launch (0: never), of one group of rest_threads at most.
     wake_nanoseconds: work from which waking a pool of host threads pays.
@@ -65,6 +66,7 @@ class Tuning:
     fused_leaf_rows: int = 4
     cooperative_rows: int = 0
     tree_threads: int = 256
+    four_lane_rows: tuple[int, int] = (0, 0)
     tree_levels: int = 4
     rest_values: int = 0
     rest_threads: int = 0
@@ -72,6 +74,11 @@ class Tuning:
     cooperative_candidates: int = 0
     cooperative_groups: int = 0
     wake_nanoseconds: float = 0.0
+
+    def threads_a_group(self, threads: int) -> int:
+        """Of so many independent threads: a power of two, 32 or more."""
+        each = max(32, threads // self.least_groups)
+        return min(self.group_threads, 1 << each.bit_length() - 1)
 
 
 _CPU = Tuning(
@@ -137,6 +144,10 @@ _CUDA = replace(
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
     cooperative_rows=1 << 13,
+    # By instructions counted, not measured: rows of 64 words take 23 us for 2^12 of them (by sixteen lanes 40), 38 for
+    # 2^13 (72, by a thread each 63), 58 for 2^14 (by a thread each 63). Fewer take sixteen lanes no longer, and their
+    # layers are made in the same launch.
+    four_lane_rows=(1 << 12, 1 << 13),
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
     tree_levels=6,
@@ -163,6 +174,8 @@ _METAL = replace(
     window_permutations=1 << 21,
     # The 8 cores of the smallest chips hold some 2^9 sixteens at once.
     cooperative_rows=1 << 10,
+    # Reasoned, untested: 2^11 rows are 8 SIMD groups for each of 32 schedulers.
+    four_lane_rows=(1 << 11, 1 << 11),
     # Reasoned, untested: one core of an M1 folds 2^11 values and multiplies them in some 3 us, the time of one
     # permutation; each further round has half of them.
     rest_values=1 << 11,
@@ -232,6 +245,7 @@ def check_tuning(target: str) -> Tuning:
         window_permutations=tuning.window_permutations,
         cooperative_rows=tuning.cooperative_rows,
         tree_threads=tuning.tree_threads,
+        four_lane_rows=tuning.four_lane_rows,
         tree_levels=tuning.tree_levels,
         rest_values=tuning.rest_values,
         rest_threads=tuning.rest_threads,

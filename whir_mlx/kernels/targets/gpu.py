@@ -51,8 +51,7 @@ def choose_group(grid: tuple[int, int, int], tuning: Tuning) -> tuple[int, int, 
 
     Only x may be rounded up past the grid (kernels check it), so y and z take powers of two that divide theirs.
     """
-    each = max(32, product(grid) // tuning.least_groups)
-    threads = min(tuning.group_threads, 1 << each.bit_length() - 1)
+    threads = tuning.threads_a_group(product(grid))
     across = min(grid[0], threads)
     left = threads // across
     down = min(grid[1] & -grid[1], 1 << left.bit_length() - 1)
