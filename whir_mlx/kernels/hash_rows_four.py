@@ -31,5 +31,5 @@ def hash_rows_four(device: Device, rows):
         groups=(-(-LANES * count // threads), 1, 1),
         group=(threads, 1, 1),
         lanes=device.simd_width,
-        cost=1.2 * PERMUTATION_COST[16] * count * -(-width // 8),
+        cost=1.4 * PERMUTATION_COST[16] * count * -(-width // 8),
     )[0]
