@@ -145,8 +145,8 @@ _CUDA = replace(
     # leaves of 64 words and four layers more).
     cooperative_rows=1 << 13,
     # By instructions counted, not measured: 2^12 rows of 64 words take 31 us (by sixteen lanes 42), 2^13 43 (75, by a
-    # thread each 63), 2^14 69 (by a thread each 63). Fewer take sixteen lanes no longer, and their layers are made in the
-    # same launch.
+    # thread each 63), 2^14 69 (by a thread each 63). Fewer take sixteen lanes no longer, and their layers are made in
+    # the same launch.
     four_lane_rows=(1 << 12, 1 << 13),
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
