@@ -126,7 +126,7 @@ kernel void challenge(
       }
     }
     UNROLLED_LOOP
-    for (int half = 1; half < 8; half *= 2) biased = biased | simd_shuffle_xor(biased, half);
+    for (int apart = 1; apart < 8; apart *= 2) biased = biased | simd_shuffle_xor(biased, apart);
     if (first_lane(biased) == 0u) break;
   }
   ROLLED_LOOP
