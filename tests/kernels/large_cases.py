@@ -80,7 +80,7 @@ def _by_row(name: str, file: str | None = None, widen: int = 1, **keywords) -> C
     """Reference of an operation that makes row r from rows [widen r, widen (r + 1)) of each of its arrays."""
 
     def reference(launch, places: np.ndarray) -> np.ndarray:
-        inputs = launch.inputs[:2] if name == "ext_mul" else launch.inputs[:1]
+        inputs = launch.inputs[:2] if name == "ext_mul" else launch.inputs[-1:]
         width = 4 if name == "ext_mul" else inputs[0].shape[-1] if name == "poseidon2" else 8
         rows = np.unique(places // width)
         wide = (rows[:, None] * widen + np.arange(widen)).reshape(-1)
@@ -198,6 +198,9 @@ def large_cases() -> list[LargeCase]:
             partial(operation("hash_rows"), rate=16),
             (StandIn((2**28 - 1, 1)),),
             _by_row("hash_rows", rate=16),
+        ),
+        LargeCase(
+            "hash_rows_four", operation("hash_rows_four"), (StandIn((69_273_666, 31)),), _by_row("hash_rows", rate=8)
         ),
         LargeCase("hash_leaves", operation("hash_leaves"), (StandIn((2**27 - 4, 16)),), _by_row("hash_rows", rate=8)),
         LargeCase(

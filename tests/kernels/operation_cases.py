@@ -90,6 +90,8 @@ def hash_cases(rng, counts: tuple[int, ...]) -> list[Case]:
             for width in (1, 16, 17):
                 call = partial(operation("hash_rows"), rate=rate)
                 found.append(Case(f"hash_rows {n}x{width} rate {rate}", call, (words(rng, n, width),)))
+        for width in (1, 16, 21):
+            found.append(Case(f"hash_rows_four {n}x{width}", operation("hash_rows_four"), (words(rng, n, width),)))
         found.append(Case(f"hash_leaves {4 * n}x16", operation("hash_leaves"), (words(rng, 4 * n, 16),)))
         for arity in (2, 4):
             call = partial(operation("compress"), arity=arity)

@@ -224,7 +224,7 @@ FAULTS: dict[str, Fault] = {
     "a group that does not wait for what one thread read": Fault(
         "check", "grind_sixteen", "      GROUP_BARRIER();\n", "", r"race: (reads|writes) best|reads best"
     ),
-    "biased index kept": Fault("answer", "challenge", "value & mask);", "(value >> 1) & mask);", "wrong answer"),
+    "biased index kept": Fault("answer", "challenge", "value & mask;", "(value >> 1) & mask;", "wrong answer"),
     "a step that begins where the one before began": Fault("answer", "replay", "read = end;", "", "wrong answer"),
     "a factor past a claim's variables": Fault(
         "answer", "point_weights", "uint(s) < variables)", "uint(s) <= variables)", "wrong answer"

@@ -19,6 +19,7 @@ from whir_mlx.kernels.fold_axis import _geometry
 from whir_mlx.kernels.targets import gpu
 from whir_mlx.kernels.targets.gpu_source import LONE_GROUPS, cuda_text, gpu_source, input_forms, precompiled_text
 from whir_mlx.kernels.text import FOLDER, load
+from whir_mlx.kernels.tuning import tuning_for
 
 CLANG = shutil.which("clang++") or shutil.which("clang")
 STUB = Path(__file__).with_name("cuda_stub.h")
@@ -126,7 +127,18 @@ def test_no_buffer_name_asks_mlx_for_shapes(name):
     ],
 )
 def test_choose_group(grid, group):
-    assert gpu.choose_group(grid, 256) == group
+    assert gpu.choose_group(grid, tuning_for("metal")) == group
+
+
+@pytest.mark.parametrize(
+    ("threads", "group"),
+    [(1, 1), (33, 32), (1 << 12, 32), (1 << 13, 64), (1 << 14, 128), (1 << 15, 256), (1 << 20, 256)],
+)
+def test_few_threads_spread_over_the_cores(threads, group):
+    """CUDA's 128 groups, one a core, before a group grows past a SIMD group."""
+    for grid in ((threads, 1, 1), (1, threads, 1)):
+        chosen = gpu.choose_group(grid, tuning_for("cuda"))
+        assert chosen == ((group, 1, 1) if grid[0] > 1 else (1, group if threads != 33 else 1, 1))
 
 
 def test_groups_fit_for_all_small_grids():
@@ -134,7 +146,7 @@ def test_groups_fit_for_all_small_grids():
     for x in (1, 2, 3, 31, 64, 85, 127, 128, 255, 256, 257):
         for y in range(1, 40):
             for z in (1, 2, 3, 8):
-                across, down, deep = gpu.choose_group((x, y, z), 256)
+                across, down, deep = gpu.choose_group((x, y, z), tuning_for("metal"))
                 assert across * down * deep <= 256 and y % down == 0 and z % deep == 0 and across <= x
 
 
@@ -210,6 +222,7 @@ def test_launch_bounds():
     """What NVRTC is told of a kernel's groups holds for the largest that a launch on CUDA may take."""
     tuning = Device("cuda").tuning
     most = {"challenge": 32, "replay": 32, "grind_sixteen": tuning.tree_threads, "tree_layers": tuning.tree_threads}
+    most["hash_rows_four"] = tuning.group_threads
     most["sumcheck_rest"] = tuning.rest_threads
     most["climb"] = tuning.group_threads
     assert set(LONE_GROUPS) == set(most) <= set(KERNELS)

@@ -132,6 +132,11 @@ def transcript_sizes(rng) -> list[Case]:
     state[:2] = montgomery_word(P - 1)
     call = partial(challenge, num_samples=0, num_indices=3, index_bits=13)
     cases.append(Case("challenge with biased outputs", call, (state, words(rng, 0))))
+    # One among eight that are drawn at once, after samples and before others.
+    state = challenge_state(rng, 0, 8)
+    state[3] = montgomery_word(P - 1)
+    call = partial(challenge, num_samples=2, num_indices=21, index_bits=13, num_after=3)
+    cases.append(Case("challenge with a biased output", call, (state, words(rng, 0))))
     for width in (1, 2, 3, 7, 8, 9, 257):
         x, indices = words(rng, 13, width), np.array([12, 0, 5, 5, 0], np.uint32)
         cases.append(Case(f"gather 5 of 13x{width}", operation("gather_rows"), (x, indices)))

@@ -3,16 +3,20 @@ hardware allows, or changes a proof."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.helpers import load_proof
 from tests.kernels.cuda_emulator import EmulatedCuda
 from tests.proving import commit
-from whir_mlx.kernels.device import NAMES
+from whir_mlx.field.constants import P
+from whir_mlx.kernels.device import NAMES, get_device
 from whir_mlx.kernels.sumcheck_rest import MOST_VALUES
 from whir_mlx.kernels.targets.compiler import find_compiler
 from whir_mlx.kernels.tree_layers import MOST_LEVELS
 from whir_mlx.kernels.tuning import TUNING, apple_family, check_tuning, tuning_for
+from whir_mlx.protocol.merkle import commit_rows
+from whir_mlx.protocol.merkle_config import tree_config
 from whir_mlx.protocol.prover import open_proof
 
 ENTRIES = pytest.mark.parametrize("key", TUNING, ids=str)
@@ -66,7 +70,11 @@ def test_entries_keep_the_hardwares_limits(key):
     if key[0] == "metal":
         assert 0 < entry.window_permutations <= 1 << 21
     if key[0] in ("metal", "cuda"):
-        assert entry.group_threads % 32 == 0 and all(x and x % 256 == 0 for x in entry.search_threads)
+        assert (
+            entry.group_threads % 32 == 0
+            and entry.least_groups >= 1
+            and all(x and x % 256 == 0 for x in entry.search_threads)
+        )
 
 
 def test_the_check_build_takes_tiles_of_the_gpu_and_threads_of_the_cpu():
@@ -106,3 +114,23 @@ def test_launches_follow_the_table():
     assert ntt[1] > ntt[0] and tree[0] > tree[1] == 0
     assert sixteen[0] == threads[1] > 0 and sixteen[1] == threads[0] == 0
     assert (rest, fold) == ((2, 0), (0, 2))
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler is installed")
+@pytest.mark.parametrize(
+    ("tree", "height", "width", "four"),
+    [("w16", 32, 32, 1), ("w16", 64, 40, 1), ("w16", 16, 40, 0), ("w16", 128, 40, 0), ("w16", 64, 31, 0)]
+    + [("ary4", 64, 40, 1), ("w24", 64, 40, 0)],
+)
+def test_wide_rows_that_are_few_take_four_lanes(tree, height, width, four):
+    """From 32 words, at both ends of the table's range and past them; any tree of that sponge."""
+    device, launched = EmulatedCuda(), []
+    device.tuning = replace(device.tuning, four_lane_rows=(32, 64))
+    launch = device.launch
+    device.launch = lambda name, *a, **k: launched.append(name) or launch(name, *a, **k)
+    rows = np.random.default_rng(height + width).integers(0, P, (height, width), dtype=np.uint32)
+    made = commit_rows(device, tree_config(tree), device.asarray(rows))
+    assert launched.count("hash_rows_four") == four
+    reference = commit_rows(get_device("numpy"), tree_config(tree), rows)
+    for mine, theirs in zip(made.layers, reference.layers, strict=True):
+        assert device.numpy(mine).tolist() == theirs.tolist()

@@ -65,6 +65,7 @@ def _tree_permutations(inputs: list, outputs: list, values: dict) -> int:
 _PERMUTATIONS: dict[str, Callable[[list, list, dict], int]] = {
     "poseidon2": lambda inputs, outputs, values: outputs[0][0],
     "hash_rows": lambda inputs, outputs, values: _rows_hashed(inputs, outputs, values.get("WIDTH", 16) - 8),
+    "hash_rows_four": lambda inputs, outputs, values: _rows_hashed(inputs[-1:], outputs, 8),
     "hash_leaves": lambda inputs, outputs, values: _rows_hashed(inputs, outputs, 8) + sum(s[0] for s in outputs[1:]),
     "compress": lambda inputs, outputs, values: outputs[0][0],
     "tree_layers": _tree_permutations,

@@ -28,8 +28,6 @@ kernel void challenge(
   Challenger c;
   c.word = thread_index_in_simdgroup & 15;
   uint lane = thread_index_in_simdgroup;
-  c.s = state[c.word];
-  c.left = int(state[25]);
 
   // The stream: what was buffered, then the runs. Lane k < 8 reads word k of each block of 8.
   int num_shares = int(size[6]), message_words = num_shares > 0 ? int(size[7]) : 0;
@@ -56,59 +54,84 @@ kernel void challenge(
   uint mask = uint((1u << int(size[5])) - 1u);
   bool ground = int(size[9]) != 0;
   int wanted = int(size[3]), last_index = wanted + int(size[4]), total = last_index + int(size[8]);
-  // Draw n is index n - wanted, and lies behind all samples.
-  int indices = CHALLENGE_SAMPLES + int(size[8]);
-  // Without new words those that were buffered still wait.
-  uint words = state[16 + (c.word & 7)];
-  int block = end > buffered ? 0 : end, waiting = end > buffered ? 0 : buffered, drawn = ground ? -1 : 0;
-  uint decided = uint(0);
-  // One permutation a turn. The bound is there for compilers that take an endless loop as undefined: 64 biased samples in one step
-  // are a sign of broken hardware (p^-64), and leave the missing indices 0 in a proof that no verifier accepts.
+  int indices = CHALLENGE_SAMPLES + int(size[8]);  // where draw 0 would be, if it were an index
+  // Outputs are drawn up to eight at a time, by as many lanes, as if none of them were biased. Where one was, which 2^31 of them are
+  // not, the step is done again with its indices one by one. Draw n is written by lane n mod 8, in either case.
+  uint words = uint(0), decided = uint(0);
+  int waiting = 0, drawn = 0;
   ROLLED_LOOP
-  for (int turn = 0; turn < end + total + 64; turn++) {
-    if (block < end) {
-      uint at = (c.word & 7) + block;
-      // An index past a run's end reads its first word, which the next line replaces.
-      uint value = state[select(uint(16), at + 16, at < uint(buffered))];
-      uint word_of_first = first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))];
-      if (ground) word_of_first = field_mul(~word_of_first, uint(FIELD_R2));
-      value = select(word_of_first, value, at < uint(buffered));
-      value = select(simd_shuffle(summed, (at - end1) & 7), value, at < uint(end1));
-      value = select(second[select(uint(0), at - end_message, at >= uint(end_message) && at < uint(end2))], value, at < uint(end_message));
-      words = select(third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end))], value, at < uint(end2));
-      waiting = min(8, end - block);
-      block += 8;
-    }
-    bool all_read = block >= end;
-    if (all_read && drawn >= total && waiting < 8) break;
-    if (waiting > 0 || c.left == 0) {
-      challenger_absorb(c, p, words, waiting, tables);
-      waiting = 0;
-    }
-    // Eight outputs at most.
+  for (int one_by_one = 0; one_by_one < 2; one_by_one++) {
+    c.s = state[c.word];
+    c.left = int(state[25]);
+    // Without new words those that were buffered still wait.
+    words = state[16 + (c.word & 7)];
+    waiting = end > buffered ? 0 : buffered;
+    drawn = ground ? -1 : 0;
+    uint biased = uint(0);
+    // What is read of each run for the next block, on its way while this block is permuted. The first turn reads alone.
+    uint of_state = uint(0), of_first = uint(0), of_second = uint(0), of_third = uint(0);
+    int block = end > buffered ? -8 : end;
+    // One permutation a turn. The bound is there for compilers that take an endless loop as undefined: 64 biased samples in one
+    // step are a sign of broken hardware (p^-64), and leave the missing indices 0 in a proof that no verifier accepts.
     ROLLED_LOOP
-    for (int k = 0; k < 8; k++) {
-      if (!all_read || c.left == 0 || drawn >= total) break;
-      c.left -= 1;
-      uint sample = simd_shuffle(c.s, uint(c.left));
-      if (drawn < 0) {
-        decided = field_mul(sample, uint(1));
-        drawn = 0;
-      } else if (drawn < wanted || drawn >= last_index) {
-        STORE_IF(lane == uint(0), out, uint(CHALLENGE_SAMPLES + (drawn < wanted ? drawn : drawn - int(size[4]))), sample);
-        drawn += 1;
-      } else {
+    for (int turn = 0; turn < end + total + 65; turn++) {
+      if (block < end) {
+        uint at = (c.word & 7) + block;
+        if (ground) of_first = field_mul(~of_first, uint(FIELD_R2));
+        words = select(of_third, of_second, at < uint(end2));
+        words = select(words, simd_shuffle(summed, (at - end1) & 7), at < uint(end_message));
+        words = select(words, of_first, at < uint(end1));
+        words = select(words, of_state, at < uint(buffered));
+        waiting = block < 0 ? 0 : min(8, end - block);
+        block += 8;
+        // An index past a run's end reads its first word, which is not taken.
+        at = (c.word & 7) + block;
+        of_state = state[select(uint(16), at + 16, at < uint(buffered))];
+        of_first = first[select(uint(0), at - buffered, at >= uint(buffered) && at < uint(end1))];
+        of_second = second[select(uint(0), at - end_message, at >= uint(end_message) && at < uint(end2))];
+        of_third = third[select(uint(0), at - end2, at >= uint(end2) && at < uint(end))];
+        if (block == 0) continue;
+      }
+      bool all_read = block >= end;
+      if (all_read && drawn >= total && waiting < 8) break;
+      if (waiting > 0 || c.left == 0) {
+        challenger_absorb(c, p, words, waiting, tables);
+        waiting = 0;
+      }
+      ROLLED_LOOP
+      for (int k = 0; k < 8; k++) {
+        if (!all_read || c.left == 0 || drawn >= total) break;
+        bool index = drawn >= wanted && drawn < last_index;
+        int stop = drawn < 0 ? 0 : drawn < wanted ? wanted : index ? last_index : total;
+        int count = index && one_by_one != 0 ? 1 : min(c.left, stop - drawn);
+        // Outputs are taken from the highest down; lanes without one look at the last one.
+        uint ahead = (lane - drawn) & 7;
+        uint sample = simd_shuffle(c.s, c.left - 1 - min(ahead, uint(count - 1)));
         uint value = field_mul(sample, uint(1));
-        if (first_lane(value) != FIELD_P - 1u) {
-          STORE_IF(lane == uint(0), out, uint(indices + drawn), value & mask);
-          drawn += 1;
+        c.left -= count;
+        int fresh = count;
+        if (drawn < 0) {
+          decided = value;
+        } else {
+          if (index) {
+            biased = select(biased, uint(1), value == uint(FIELD_P - 1u));
+            if (one_by_one != 0 && first_lane(value) == FIELD_P - 1u) fresh = 0;
+            sample = value & mask;
+          }
+          // Indices lie behind all samples.
+          int shift = index ? indices : drawn < wanted ? CHALLENGE_SAMPLES : CHALLENGE_SAMPLES - int(size[4]);
+          STORE_IF(lane < uint(8) && ahead < uint(count), out, ahead + (drawn + shift), sample);
         }
+        drawn += fresh;
       }
     }
+    UNROLLED_LOOP
+    for (int apart = 1; apart < 8; apart *= 2) biased = biased | simd_shuffle_xor(biased, apart);
+    if (first_lane(biased) == 0u) break;
   }
   ROLLED_LOOP
   for (int missing = drawn > wanted ? drawn : wanted; missing < last_index; missing++) {
-    STORE_IF(lane == uint(0), out, uint(indices + missing), uint(0));
+    STORE_IF(lane == uint(missing & 7), out, uint(indices + missing), uint(0));
   }
 
   uint told = select(uint(0), summed, lane < uint(message_words));

@@ -14,15 +14,11 @@
 #define COOPERATIVE_FEEDBACK 352
 #define COOPERATIVE_INTERNAL 384
 
-// x^7, x a signed word in [-p, p). Words before the last stay signed, so that none is corrected.
+// x^7, x a signed word in [-p, p).
 #ifdef TARGET_LACKS_SIGNED_MUL
 KERNEL_FUNCTION uint cooperative_power(uint x) { return field_add_pow7_each(min(x, x + uint(FIELD_P)), uint(0)); }
 #else
-KERNEL_FUNCTION uint cooperative_power(uint x) {
-  uint x2 = signed_mul(x, x);
-  uint power = signed_mul(signed_mul(x2, x2), signed_mul(x2, x));
-  return min(power, power + FIELD_P);
-}
+KERNEL_FUNCTION uint cooperative_power(uint x) { return signed_pow7(x); }
 #endif
 
 #ifndef TARGET_HAS_SIXTEEN

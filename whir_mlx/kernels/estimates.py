@@ -37,6 +37,7 @@ _BANDWIDTH_SHARE = 0.8
 # A dependent chain of instructions waits for each one's result.
 _LATENCY = 1.25
 _COOPERATIVE_PERMUTATION = 3_300
+_FOUR_LANE_PERMUTATION = 0.35 * _PERMUTATION[16]
 _LAUNCH_SECONDS = 2.75e-6
 
 
@@ -137,6 +138,7 @@ _CYCLES = {
     "grind_sixteen": _grind_sixteen,
     "hash_leaves": lambda size, values, expected: (4 * -(-size[1] // 8) + 3) * _PERMUTATION[16],
     "hash_rows": _hash_rows,
+    "hash_rows_four": lambda size, values, expected: -(-size[1] // 8) * _FOUR_LANE_PERMUTATION,
     "montgomery": lambda size, values, expected: _PRODUCT,
     "ntt": _ntt,
     "pack": lambda size, values, expected: _PRODUCT,

@@ -55,8 +55,20 @@ KERNEL_FUNCTION uint field_add_pow7_each(uint x, uint c) {
   uint x3 = field_mul(x2, x);
   return field_mul(field_mul(x2, x2), x3);
 }
+// x^7 below p, x a signed word in [-p, p). Words before the last stay signed, so that none is corrected.
+#ifndef TARGET_LACKS_SIGNED_MUL
+KERNEL_FUNCTION uint signed_pow7(uint x) {
+  uint x2 = signed_mul(x, x);
+  uint power = signed_mul(signed_mul(x2, x2), signed_mul(x2, x));
+  return min(power, power + FIELD_P);
+}
+#endif
 #ifndef TARGET_HAS_POW7
+#ifdef TARGET_PREFERS_SIGNED_MUL
+KERNEL_FUNCTION uint field_add_pow7(uint x, uniform_uint c) { return signed_pow7(x + (uint(c) - FIELD_P)); }
+#else
 KERNEL_FUNCTION uint field_add_pow7(uint x, uniform_uint c) { return field_add_pow7_each(x, uint(c)); }
+#endif
 typedef uniform_uint round_constant;
 #define ROUND_CONSTANTS(name, size) CONSTANT_ARRAY(name, size)
 // words[i] = (words[i] + constants[first + i])^7, i < count.

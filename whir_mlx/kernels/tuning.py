@@ -22,7 +22,8 @@ class Tuning:
     are a multiple of so many, else neighbouring words, narrow_lanes of them at most (at least tile_lanes, which the
     last pass takes), and fewer where there would not be narrow_groups groups. tile_direct: whether a pass reads and
     writes its rows as its butterflies need them, or copies tiles as a whole.
-    group_threads: a group of independent threads. sum_threads: threads that share one sum, at most.
+    group_threads: a group of independent threads, at most; smaller ones, down to 32, where there would be fewer than
+    least_groups. sum_threads: threads that share one sum, at most.
     fold_short_row: a row this short is summed by one thread, and so is any row where there are fold_many_rows.
     fold_least_rows to fold_rows: rows summed by one thread before the shares are added, the more the more values there
     are for each of fold_threads; the fewest of them is also what a thread makes of a table of query powers.
@@ -35,6 +36,7 @@ class Tuning:
     never), in groups of tree_threads at most that go on for tree_levels layers. cooperative_bits: of a grind, up to so
     many bits sixteen lanes make a candidate (0: never), cooperative_candidates a step at most, in cooperative_groups
     groups (0: groups are SIMD groups).
+    four_lane_rows: so many wide rows, at least and at most, are hashed by four lanes each (0: none).
     rest_values: where so many values or fewer are left of a sumcheck without grinding, the rest of its rounds is one
     launch (0: never), of one group of rest_threads at most.
     wake_nanoseconds: work from which waking a pool of host threads pays.
@@ -51,6 +53,7 @@ class Tuning:
     tile_least_lanes: int = 16
     tile_threads: tuple[int, int] = (1, 1)
     group_threads: int = 256
+    least_groups: int = 1
     sum_threads: int = 64
     fold_short_row: int = 64
     fold_many_rows: int = 1 << 14
@@ -65,6 +68,7 @@ class Tuning:
     fused_leaf_rows: int = 4
     cooperative_rows: int = 0
     tree_threads: int = 256
+    four_lane_rows: tuple[int, int] = (0, 0)
     tree_levels: int = 4
     rest_values: int = 0
     rest_threads: int = 0
@@ -72,6 +76,11 @@ class Tuning:
     cooperative_candidates: int = 0
     cooperative_groups: int = 0
     wake_nanoseconds: float = 0.0
+
+    def threads_a_group(self, threads: int) -> int:
+        """Of so many independent threads: a power of two, 32 or more."""
+        each = max(32, threads // self.least_groups)
+        return min(self.group_threads, 1 << each.bit_length() - 1)
 
 
 _CPU = Tuning(
@@ -127,6 +136,10 @@ _GPU = replace(
 _CUDA = replace(
     _GPU,
     target="cuda",
+    # One for each of 132 cores, and as few threads as can be on each of its four schedulers, which two SIMD groups of a
+    # One for each of 132 cores: 2^14 threads of permutations in groups of 256 lie on 64 cores, two SIMD groups for each
+    # of their schedulers, and take 1.6 times as long as one for each of all cores' (counted in machine code).
+    least_groups=128,
     # 32 KB, so that three groups share a core; with 8 lanes, a sector of 32 bytes each, a pass takes 10 levels and 2^20
     # rows two passes (16 columns: 0.27 ms against 0.42 in three passes of 16 KB).
     tile_words=8192,
@@ -137,6 +150,10 @@ _CUDA = replace(
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
     cooperative_rows=1 << 13,
+    # By instructions counted, not measured: 2^12 rows of 64 words take 31 us (by sixteen lanes 42), 2^13 43 (75, by a
+    # thread each 63), 2^14 69 (by a thread each 63). Fewer take sixteen lanes no longer, and their layers are made in
+    # the same launch.
+    four_lane_rows=(1 << 12, 1 << 13),
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
     tree_levels=6,
@@ -163,6 +180,8 @@ _METAL = replace(
     window_permutations=1 << 21,
     # The 8 cores of the smallest chips hold some 2^9 sixteens at once.
     cooperative_rows=1 << 10,
+    # Reasoned, untested: 2^11 rows are 8 SIMD groups for each of 32 schedulers.
+    four_lane_rows=(1 << 11, 1 << 11),
     # Reasoned, untested: one core of an M1 folds 2^11 values and multiplies them in some 3 us, the time of one
     # permutation; each further round has half of them.
     rest_values=1 << 11,
@@ -229,9 +248,11 @@ def check_tuning(target: str) -> Tuning:
         tile_direct=tuning.tile_direct,
         tile_threads=tuning.tile_threads,
         group_threads=tuning.group_threads,
+        least_groups=tuning.least_groups,
         window_permutations=tuning.window_permutations,
         cooperative_rows=tuning.cooperative_rows,
         tree_threads=tuning.tree_threads,
+        four_lane_rows=tuning.four_lane_rows,
         tree_levels=tuning.tree_levels,
         rest_values=tuning.rest_values,
         rest_threads=tuning.rest_threads,

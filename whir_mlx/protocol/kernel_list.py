@@ -33,6 +33,8 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     kernels.append(("montgomery", {"TO_MONTGOMERY": 1}, 0))
     # The longest builds first, so that none of them is left alone at the end.
     hashes = {"WIDTH": tree.leaf_rate + 8}
+    if tree.leaf_rate == 8 and device.tuning.four_lane_rows[1]:
+        kernels.append(("hash_rows_four", {}, 0))
     if tree.arity == 2 and tree.leaf_rate == 8:
         kernels.insert(0, ("hash_leaves", hashes, 0))
     kernels.insert(0, ("hash_rows", hashes, 0))

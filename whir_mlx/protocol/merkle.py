@@ -21,10 +21,14 @@ from whir_mlx.kernels.device import Device
 from whir_mlx.kernels.gather_opening import gather_opening
 from whir_mlx.kernels.hash_leaves import hash_leaves
 from whir_mlx.kernels.hash_rows import hash_rows
+from whir_mlx.kernels.hash_rows_four import hash_rows_four
 from whir_mlx.kernels.tree_layers import tree_layers
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH, TreeConfig
 
 __all__ = ["MerkleTree", "OpenedRows", "commit_rows", "open_rows"]
+
+# Words of a row whose digest is worth a launch of its own: four permutations, some 10 us of sixteen lanes.
+_WIDE_ROW = 32
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,10 @@ def commit_rows(device: Device, config: TreeConfig, rows) -> MerkleTree:
     lengths = config.layer_lengths(height)
     last = config.cap_layer(height)
     few, most = device.tuning.cooperative_rows if config.arity == 2 else 0, device.tuning.tree_levels
-    if config.leaf_rate == 8 and height <= few:
+    least_by_four, most_by_four = device.tuning.four_lane_rows
+    if config.leaf_rate == 8 and rows.shape[1] >= _WIDE_ROW and least_by_four <= height <= most_by_four:
+        stores, made = [_pad(device, hash_rows_four(device, rows), lengths[0])], 1
+    elif config.leaf_rate == 8 and height <= few:
         levels = _first_levels(last, most)
         stores, made = [tree_layers(device, rows, levels=levels, sponge=True)], levels + 1
     elif config.arity == 2 and config.leaf_rate == 8 and height >= device.tuning.fused_leaf_rows:

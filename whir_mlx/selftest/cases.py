@@ -127,6 +127,7 @@ def _hashes() -> Iterator[Case]:
         yield Case(f"poseidon2: width {width}", _operation("poseidon2"), (_words(6, 300, width),))
     for rate, width in ((8, 17), (16, 33)):
         yield Case(f"hash_rows: rate {rate}", partial(_operation("hash_rows"), rate=rate), (_words(7, 300, width),))
+    yield Case("hash_rows_four", _operation("hash_rows_four"), (_words(7, 300, 17),))
     yield Case("hash_leaves", _operation("hash_leaves"), (_words(8, 1200, 16),))
     for arity in (2, 4):
         yield Case(

@@ -165,7 +165,7 @@ class CheckDevice(Device):
         if len(arrays) != count_inputs:
             raise CheckError(f"kernel {name} declares {count_inputs} inputs, {len(arrays)} are given")
         if grid is not None:
-            group = choose_group(tuple(grid), self.tuning.group_threads)
+            group = choose_group(tuple(grid), self.tuning)
         modes = [self.seed, self.real_simd_width, self.reduce_width, self.round_up, self.lock_step, groups is not None]
         moduli, salts = zip(*formulas)
         lengths = [*(x.size for x in arrays), *lengths]

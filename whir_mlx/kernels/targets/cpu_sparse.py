@@ -84,7 +84,7 @@ class SparseDevice(CheckDevice):
         formulas += [(0, 0)] * len(outputs)
         counts = groups
         if grid is not None:
-            across = choose_group(tuple(grid), self.tuning.group_threads)
+            across = choose_group(tuple(grid), self.tuning)
             counts = tuple(-(-extent // each) for extent, each in zip(grid, across))
         done = self.run(name, values, grid, groups, group, arrays, lengths, formulas, self._choose(prod(counts)))
         self.launches.append(SparseLaunch(name, tuple(size), arrays[1:], lengths, _read(name, done, len(outputs))))

@@ -11,7 +11,7 @@ from ...errors import DeviceError
 from ..device import Device, refuse_large
 from ..operation import product
 from ..text import load
-from ..tuning import apple_family, tuning_for
+from ..tuning import Tuning, apple_family, tuning_for
 from .cuda_cache import cubin_cache, precompiled_launcher
 from .gpu_source import gpu_source, input_forms
 from .host_memory import LEAST_BYTES, host_array_words, keep_on_host, readback_words
@@ -46,11 +46,12 @@ def device_facts() -> dict:
     return dict(ask()) if ask else {}
 
 
-def choose_group(grid: tuple[int, int, int], threads: int) -> tuple[int, int, int]:
-    """The group, of at most `threads`, for independent threads: along x first, the rest along y, then z.
+def choose_group(grid: tuple[int, int, int], tuning: Tuning) -> tuple[int, int, int]:
+    """The group for independent threads, as large as `tuning` lets it be: along x first, the rest along y, then z.
 
     Only x may be rounded up past the grid (kernels check it), so y and z take powers of two that divide theirs.
     """
+    threads = tuning.threads_a_group(product(grid))
     across = min(grid[0], threads)
     left = threads // across
     down = min(grid[1] & -grid[1], 1 << left.bit_length() - 1)
@@ -133,7 +134,7 @@ class GpuDevice(Device):
         if groups is not None:
             grid = tuple(count * threads for count, threads in zip(groups, group))
         else:
-            group = choose_group(grid, self.tuning.group_threads)
+            group = choose_group(grid, self.tuning)
         if self.name == "cuda" and max(-(-grid[1] // group[1]), -(-grid[2] // group[2])) > CUDA_GROUPS:
             raise ValueError(f"{name} would need more than {CUDA_GROUPS} groups along y or z of its grid {tuple(grid)}")
         forms = input_forms([x.size for x in arrays]) if self.name == "metal" else ""

@@ -23,6 +23,7 @@ LONE_GROUPS = {
     "challenge": 32,
     "climb": 256,
     "grind_sixteen": 1024,
+    "hash_rows_four": 256,
     "replay": 32,
     "sumcheck_rest": 512,
     "tree_layers": 1024,
