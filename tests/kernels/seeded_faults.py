@@ -114,6 +114,13 @@ FAULTS: dict[str, Fault] = {
         "    int next",
         r"race: (reads|writes) drawn|reads drawn\[\d+\] before",
     ),
+    "a group that folds before its challenge is drawn": Fault(
+        "check",
+        "sumcheck_draw_fold",
+        "  GROUP_BARRIER();\n  Quad r",
+        "  Quad r",
+        r"race: (reads|writes) drawn|reads drawn\[\d+\] before",
+    ),
     "race between rows": Fault(
         "check",
         "eq_outer",
@@ -200,6 +207,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "outputs of the sponge in the other order": Fault(
         "answer", "sumcheck_rest", "7 - (lane & 3)", "4 + (lane & 3)", "wrong answer"
+    ),
+    "the sample that decides about a witness taken for the challenge's": Fault(
+        "answer", "sumcheck_draw_fold", "6 - (lane & 3)", "7 - (lane & 3)", "wrong answer"
     ),
     "children swapped": Fault(
         "answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"

@@ -91,6 +91,14 @@ def _fold_round(device, f, w, r, **strides):
     return [f, w, _ext_sum(device, shares.reshape((1, shares.shape[0], 2, 4)))]
 
 
+def _draw_fold(device, state, found, f, w, **strides):
+    """The same of a fold that draws its challenge; the last round's has no shares."""
+    *made, shares = _operation("sumcheck_draw_fold")(device, state, found, f, w, **strides)
+    if shares is None:
+        return made
+    return [*made, _ext_sum(device, shares.reshape((1, shares.shape[0], 2, 4)))]
+
+
 def kernel_cases() -> Iterator[Case]:
     """All cases. Sizes cross a group of 256 threads, a SIMD group and, for inputs, Metal's limit of 8 elements."""
     for name in ("to_montgomery", "from_montgomery"):
@@ -163,6 +171,10 @@ def _tables() -> Iterator[Case]:
         yield Case(f"sumcheck_rest: {rounds} rounds", call, (_state(44, 0, 4), f, w, small))
     call = partial(_operation("sumcheck_phase", "sumcheck_rest"), rounds=9, log_stride=9, falling=True)
     yield Case("sumcheck_rest: whole phase", call, (_state(45, 0, 4), _words(46, 21), f[:3072], w[:3072]))
+    for stride, following in ((0, None), (9, 8)):
+        call = partial(_draw_fold, log_stride=stride, next_log_stride=following)
+        arrays = (_state(47, 3, 0), ~_words(49, 1), f[:3072], w[:3072])
+        yield Case(f"sumcheck_draw_fold: stride 2^{stride}", call, arrays)
     for shape, axis, ext in (
         ((512, 16), 0, False),
         ((512, 16), 1, False),

@@ -19,7 +19,10 @@ METAL_CONSTANT_BELOW = 8
 # Kernels of few groups, whose time is one thread's way through them, with the most threads of a group: told that one
 # group a core is enough, NVRTC takes the registers that the shortest way needs (a partial round in 96 cycles, not 136,
 # by the stalls in the machine code).
-LONE_GROUPS = {"challenge": 32, "grind_sixteen": 1024, "replay": 32, "sumcheck_rest": 512, "tree_layers": 1024}
+LONE_GROUPS = {
+    "challenge": 32, "grind_sixteen": 1024, "replay": 32, "sumcheck_draw_fold": 256, "sumcheck_rest": 512,
+    "tree_layers": 1024,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
