@@ -249,6 +249,12 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
             call = partial(operation("grind_sixteen"), bits=5, start=start, candidates=candidates, tries=tries)
             label = f"grind_sixteen {tries}x{candidates} from {start}, {known} before, {buffered} waiting, {left} left"
             found.append(Case(label, call, (state, np.full(4, known, np.uint32))))
+        # The same after a message, of one share, and of more than lanes add up at once.
+        for number, (start, candidates, tries, known) in enumerate(windows if buffered == 0 else ()):
+            call = partial(grind_sixteen_shares, bits=5, start=start, candidates=candidates, tries=tries)
+            count = (1, 3, 33)[number % 3]
+            label = f"grind_sixteen {tries}x{candidates} from {start}, {known} before, {count} shares, {left} left"
+            found.append(Case(label, call, (state, np.full(4, known, np.uint32), words(rng, count, 2, 4))))
         # 1 and 2 shares end in one step of the sum, 3 leave one over, 128 are a GPU's; of a quad and of a round's two.
         for count, size in ((1, 4), (2, 8), (3, 8), (128, 8)):
             call = partial(challenge_shares, num_samples=5)
@@ -309,6 +315,12 @@ def challenge_shares(device, state, shares, before, *after, num_samples: int):
     return operation("challenge_shares", "challenge")(
         device, state, before, shares, list(after), num_samples=num_samples
     )
+
+
+def grind_sixteen_shares(device, state, previous, shares, **window):
+    """The operation's array has the message first; the rest of it is the same as its other results."""
+    window = operation("grind_sixteen_shares", "grind_sixteen")(device, state, previous, shares, **window)
+    return [window[0], window[1][:8], window[2]]
 
 
 def gather_opening(device, indices, rows, *stores, layers: tuple, arity: int):

@@ -16,7 +16,7 @@ import numpy as np
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.kernels.challenge import challenge, challenge_grind, challenge_shares
-from whir_mlx.kernels.grind import grind_found, witness_of
+from whir_mlx.kernels.grind import grind_found, grind_shares, witness_of
 from whir_mlx.kernels.replay import replay
 from whir_mlx.protocol.pending_sum import PendingSum
 from whir_mlx.protocol.trace import rendered
@@ -153,7 +153,13 @@ class Transcript:
         """
         if self._no_grinding(bits):
             return self.device.asarray(np.zeros(1, dtype=np.uint32))
-        found = grind_found(self.device, self.state(), bits=bits)
+        pending = self._pending
+        if pending and pending.fills_block and not (self._buffered or self._queue or self._after):
+            self._pending = None  # after a draw, alone: the grind absorbs it
+            self._state, pending.words, found = grind_shares(self.device, self._state, pending.shares, bits=bits)
+            self._record_observed(pending.value)
+        else:
+            found = grind_found(self.device, self.state(), bits=bits)
         witness = witness_of(self.device, found)  # nobody may want it: on a lazy device it then costs nothing
         self._record("grind", bits, witness)
         # It stays alone in the queue: the sample that met the difficulty is consumed before anything is observed.

@@ -78,6 +78,16 @@ def _grind_windows(device, state):
     return [window(known, start=start, candidates=count, tries=tries) for known, start, count, tries in shapes]
 
 
+def _grind_shares(device, state, shares):
+    """A window after a message: the state, the message, and the find, here in its first and in a later step."""
+    absorbing, none = _operation("grind_sixteen_shares", "grind_sixteen"), device.asarray(np.zeros(4, np.uint32))
+    found = []
+    for count, tries in ((1 << 10, 1), (4, 1 << 8)):
+        state_after, sent, find = absorbing(device, state, none, shares, bits=6, start=0, candidates=count, tries=tries)
+        found += [state_after, sent[:8], find]
+    return found
+
+
 def _ext_sum(device, x):
     """A step of reductions, with no NumPy twin of its own: sums over axis 1."""
     if device.name == "numpy":
@@ -208,6 +218,7 @@ def _transcripts() -> Iterator[Case]:
     for bits in (4, 12):
         yield Case(f"grind: {bits} bits", partial(_operation("grind"), bits=bits), (_state(34, 3, 0),))
     yield Case("grind_sixteen", _grind_windows, (_state(34, 3, 0),))
+    yield Case("grind_sixteen: after a message", _grind_shares, (_state(50, 0, 4), _words(51, 37, 2, 4)))
     rows, indices = _words(35, 300, 16), splitmix(36, 50) % np.uint32(300)
     yield Case("gather_rows", _operation("gather_rows"), (rows, indices))
     for arity in (2, 4):
