@@ -361,6 +361,8 @@ def large_cases(seed: int = 2) -> list[Case]:
         *table_cases(rng, (13, 17)),
         # Several values a thread, at most; an odd number of blocks.
         *rest_cases(rng, ((1 << 13, 3), (1 << 16, 13), (3 << 10, 8))),
+        # Several groups, each with its own draw of the challenge; an odd number of blocks.
+        *draw_cases(rng, (1 << 14, 1 << 16, 3 << 12)),
         *fold_cases(rng, ((4096, 16), (1 << 16, 2), (64, 4096), (1 << 15, 8), (1 << 17, 1))),
         *transcript_cases(rng, (14, 16)),
     ]

@@ -218,7 +218,7 @@ FAULTS: dict[str, Fault] = {
         "answer", "grind", "(sample & mask)", "(sample & (mask >> 8))", "wrong answer", "grind: 12"
     ),
     "a witness of the step before overlooked": Fault(
-        "answer", "grind_sixteen", "found, ~w);", "found, j == 0 ? uint(~w) : uint(0));", "wrong answer"
+        "answer", "grind_sixteen", "found + at, ~w);", "found + at, j == 0 ? uint(~w) : uint(0));", "wrong answer"
     ),
     "a group that does not wait for what one thread read": Fault(
         "check", "grind_sixteen", "      GROUP_BARRIER();\n", "", r"race: (reads|writes) best|reads best"
