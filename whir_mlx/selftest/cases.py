@@ -82,8 +82,8 @@ def _grind_shares(device, state, shares):
     """A window after a message: the state, the message, and the find, here in its first and in a later step."""
     absorbing, none = _operation("grind_sixteen_shares", "grind_sixteen"), device.asarray(np.zeros(4, np.uint32))
     found = []
-    for count, tries in ((1 << 10, 1), (4, 1 << 8)):
-        state_after, sent, find = absorbing(device, state, none, shares, bits=6, start=0, candidates=count, tries=tries)
+    for count, tries in ((1 << 7, 1), (4, 1 << 6)):
+        state_after, sent, find = absorbing(device, state, none, shares, bits=4, start=0, candidates=count, tries=tries)
         found += [state_after, sent[:8], find]
     return found
 
