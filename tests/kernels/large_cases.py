@@ -169,6 +169,11 @@ def _grind_sixteen(device, state):
     return window(device, state, np.zeros(4, np.uint32), bits=30, start=P - (3 << 15), candidates=1 << 16, tries=2)
 
 
+def _draw_fold(device, state, f, **strides):
+    """The folded values alone: how many shares there are is the device's business."""
+    return operation("sumcheck_draw_fold")(device, state, np.array([7], np.uint32), f, f, **strides)[:5]
+
+
 def _pack(device, *arrays):
     return operation("pack")(device, list(arrays), [True, False, True])
 
@@ -312,6 +317,9 @@ def large_cases() -> list[LargeCase]:
     call = partial(operation("sumcheck_phase", "sumcheck_rest"), rounds=1, log_stride=15, falling=True)
     cases.append(LargeCase("sumcheck_phase", call, (drawn, small, f, f)))
     state = np.concatenate([np.arange(24), [3, 0]]).astype(np.uint32)
+    f = StandIn((1 << 20, 4))  # no more is taken
+    call = partial(_draw_fold, log_stride=0, next_log_stride=0)
+    cases.append(LargeCase("sumcheck_draw_fold", call, (state, f)))
     cases.append(LargeCase("grind", partial(_grind, start=P - (3 << 15), tries=2), (state,)))
     cases.append(LargeCase("grind_sixteen", _grind_sixteen, (state,)))
     cases.append(LargeCase("simd_width", operation("simd_width"), ()))

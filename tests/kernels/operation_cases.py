@@ -201,6 +201,23 @@ def rest_cases(rng, sizes: tuple[tuple[int, int], ...]) -> list[Case]:
     return found
 
 
+def draw_cases(rng, sizes: tuple[int, ...]) -> list[Case]:
+    """A ground round's challenge and the fold of so many values at it, as the last round and before another, in both
+    orders."""
+    found = []
+    for n in sizes:
+        for stride in sorted({0, (n & -n).bit_length() - 2}):
+            for following in (None, max(stride - 1, 0))[: 1 + (n // 2 % (2 << max(stride - 1, 0)) == 0)]:
+                buffered = len(found) % 8
+                call = partial(draw_fold, log_stride=stride, next_log_stride=following)
+                label = f"sumcheck_draw_fold {n} values, stride 2^{stride}, then {following}, {buffered} waiting"
+                # Every fourth search found nothing: 0, whose complement is no word below p.
+                find = ~words(rng, 1) if len(found) % 4 else np.zeros(1, np.uint32)
+                state = challenge_state(rng, buffered, 0)
+                found.append(Case(label, call, (state, find, words(rng, n, 4), words(rng, n, 4))))
+    return found
+
+
 def fold_cases(rng, shapes: tuple[tuple[int, int], ...]) -> list[Case]:
     """Contractions of matrices along both axes, base and extension, one and a batch of two."""
     found = []
@@ -268,6 +285,12 @@ def transcript_cases(rng, grinding_bits: tuple[int, ...]) -> list[Case]:
             call = partial(operation("grind_sixteen"), bits=5, start=start, candidates=candidates, tries=tries)
             label = f"grind_sixteen {tries}x{candidates} from {start}, {known} before, {buffered} waiting, {left} left"
             found.append(Case(label, call, (state, np.full(4, known, np.uint32))))
+        # The same after a message, of one share, and of more than lanes add up at once.
+        for number, (start, candidates, tries, known) in enumerate(windows if buffered == 0 else ()):
+            call = partial(grind_sixteen_shares, bits=5, start=start, candidates=candidates, tries=tries)
+            count = (1, 3, 33)[number % 3]
+            label = f"grind_sixteen {tries}x{candidates} from {start}, {known} before, {count} shares, {left} left"
+            found.append(Case(label, call, (state, np.full(4, known, np.uint32), words(rng, count, 2, 4))))
         # 1 and 2 shares end in one step of the sum, 3 leave one over, 128 are a GPU's; of a quad and of a round's two.
         for count, size in ((1, 4), (2, 8), (3, 8), (128, 8)):
             call = partial(challenge_shares, num_samples=5)
@@ -307,6 +330,15 @@ def fold_round(device, f, w, r, **strides) -> list:
     return [f, w, operation("ext_sum")(device, shares.reshape((1, shares.shape[0], 2, 4)))]
 
 
+def draw_fold(device, state, found, f, w, *, next_log_stride, **strides) -> list:
+    """The same of a fold that draws its challenge; the last round's has no shares."""
+    made = operation("sumcheck_draw_fold")(device, state, found, f, w, next_log_stride=next_log_stride, **strides)
+    *made, shares = made
+    if shares is None:
+        return made
+    return [*made, operation("ext_sum")(device, shares.reshape((1, shares.shape[0], 2, 4)))]
+
+
 def add_scaled(device, w, coefficients, *tables):
     """The operation takes its tables as one list; with one table w is left out."""
     rows = tuple(tuple((None, 0, 2, 1)[(number + c) % 4] for c in range(3)) for number in range(len(tables)))
@@ -319,6 +351,12 @@ def challenge_shares(device, state, shares, before, *after, num_samples: int):
     return operation("challenge_shares", "challenge")(
         device, state, before, shares, list(after), num_samples=num_samples
     )
+
+
+def grind_sixteen_shares(device, state, previous, shares, **window):
+    """The operation's array has the message first; the rest of it is the same as its other results."""
+    window = operation("grind_sixteen_shares", "grind_sixteen")(device, state, previous, shares, **window)
+    return [window[0], window[1][:8], window[2]]
 
 
 def gather_opening(device, indices, rows, *stores, layers: tuple, arity: int):
@@ -348,6 +386,7 @@ def small_cases(seed: int = 1) -> list[Case]:
         *table_cases(rng, (1, 4, 8)),
         # Fewer pairs than a SIMD group has threads, as many, several SIMD groups of which the last is not full.
         *rest_cases(rng, ((4, 1), (64, 5), (176, 2))),
+        *draw_cases(rng, (2, 6, 64, 176)),
         *fold_cases(rng, ((2, 2), (4, 16), (512, 16), (16, 128))),
         # Bits up to 4 are sixteen lanes' on the check build and the emulated GPU, up to 10 on Metal.
         *transcript_cases(rng, (0, 4, 5, 10, 11)),
@@ -365,6 +404,8 @@ def large_cases(seed: int = 2) -> list[Case]:
         *table_cases(rng, (13, 17)),
         # Several values a thread, at most; an odd number of blocks.
         *rest_cases(rng, ((1 << 13, 3), (1 << 16, 13), (3 << 10, 8))),
+        # Several groups, each with its own draw of the challenge; an odd number of blocks.
+        *draw_cases(rng, (1 << 14, 1 << 16, 3 << 12)),
         *fold_cases(rng, ((4096, 16), (1 << 16, 2), (64, 4096), (1 << 15, 8), (1 << 17, 1))),
         *transcript_cases(rng, (14, 16)),
     ]

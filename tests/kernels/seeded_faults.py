@@ -122,6 +122,13 @@ FAULTS: dict[str, Fault] = {
         "    int next",
         r"race: (reads|writes) drawn|reads drawn\[\d+\] before",
     ),
+    "a group that folds before its challenge is drawn": Fault(
+        "check",
+        "sumcheck_draw_fold",
+        "  GROUP_BARRIER();\n  Quad r",
+        "  Quad r",
+        r"race: (reads|writes) drawn|reads drawn\[\d+\] before",
+    ),
     "race between rows": Fault(
         "check",
         "eq_outer",
@@ -212,6 +219,9 @@ FAULTS: dict[str, Fault] = {
     "siblings on the other side": Fault(
         "answer", "climb", "* ARITY + part] * 8", "* ARITY + (ARITY - 1 - part)] * 8", "wrong answer"
     ),
+    "the sample that decides about a witness taken for the challenge's": Fault(
+        "answer", "sumcheck_draw_fold", "6 - (lane & 3)", "7 - (lane & 3)", "wrong answer"
+    ),
     "children swapped": Fault(
         "answer", "hash_leaves", "if ((j & 1) == 0) {", "if ((j & 1) == 1) {", "wrong answer|never set"
     ),
@@ -219,7 +229,7 @@ FAULTS: dict[str, Fault] = {
         "answer", "grind", "(sample & mask)", "(sample & (mask >> 8))", "wrong answer", "grind: 12"
     ),
     "a witness of the step before overlooked": Fault(
-        "answer", "grind_sixteen", "found, ~w);", "found, j == 0 ? uint(~w) : uint(0));", "wrong answer"
+        "answer", "grind_sixteen", "found + at, ~w);", "found + at, j == 0 ? uint(~w) : uint(0));", "wrong answer"
     ),
     "a group that does not wait for what one thread read": Fault(
         "check", "grind_sixteen", "      GROUP_BARRIER();\n", "", r"race: (reads|writes) best|reads best"

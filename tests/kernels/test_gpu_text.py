@@ -222,9 +222,8 @@ def test_launch_bounds():
     """What NVRTC is told of a kernel's groups holds for the largest that a launch on CUDA may take."""
     tuning = Device("cuda").tuning
     most = {"challenge": 32, "replay": 32, "grind_sixteen": tuning.tree_threads, "tree_layers": tuning.tree_threads}
-    most["hash_rows_four"] = tuning.group_threads
-    most["sumcheck_rest"] = tuning.rest_threads
-    most["climb"] = tuning.group_threads
+    most |= {"sumcheck_rest": tuning.rest_threads, "sumcheck_draw_fold": tuning.draw_threads}
+    most |= {"hash_rows_four": tuning.group_threads, "climb": tuning.group_threads}
     assert set(LONE_GROUPS) == set(most) <= set(KERNELS)
     for name, threads in most.items():
         assert threads <= LONE_GROUPS[name] <= 1024

@@ -17,6 +17,8 @@ from tests.kernels.operation_cases import (
     Case,
     challenge_state,
     climb_cases,
+    draw_cases,
+    draw_fold,
     elementwise_cases,
     fold_cases,
     hash_cases,
@@ -102,7 +104,13 @@ def phase_sizes(rng) -> list[Case]:
     sizes = ((4, 1), (8, 2), (24, 2), (32, 1), (64, 4), (128, 6), (136, 1), (544, 4), (1024, 2), (1056, 4), (2080, 3))
     call = partial(operation("sumcheck_rest"), rounds=2, log_stride=0, falling=False)
     largest = (np.full(shape, P - 1, np.uint32) for shape in ((1056, 4), (1056, 4), (4,)))
-    return [*rest_cases(rng, sizes), Case("sumcheck_rest of p - 1", call, (challenge_state(rng, 0, 4), *largest))]
+    cases = [*rest_cases(rng, sizes), Case("sumcheck_rest of p - 1", call, (challenge_state(rng, 0, 4), *largest))]
+    # A pair of folded values a thread: one and two values, an odd number; a SIMD group of 16, of 32 and a group of 256
+    # pairs, and one more than each.
+    cases += draw_cases(rng, (2, 4, 6, 8, 12, 64, 72, 128, 136, 1024, 1032, 2048, 3088))
+    call = partial(draw_fold, log_stride=0, next_log_stride=0)
+    largest = (np.full(shape, P - 1, np.uint32) for shape in ((1,), (1032, 4), (1032, 4)))
+    return [*cases, Case("sumcheck_draw_fold of p - 1", call, (challenge_state(rng, 7, 0), *largest))]
 
 
 def contraction_sizes(rng) -> list[Case]:

@@ -5,7 +5,7 @@ of groups and threads and several SIMD widths, the threads of a SIMD group runni
 `test_metal_lock_step.py`, a file of its own so that two workers share the work.
 
 Sizes: the self-test's, which cross a group and a SIMD group. Kernels that hand words over by lane number know only
-groups of 32 (ext_sum_group) or of 16 and 32 (challenge, tree_layers, grind_sixteen).
+groups of 32 (ext_sum_group) or of 16 and 32 (challenge, tree_layers, grind_sixteen, sumcheck_draw_fold).
 """
 
 import re

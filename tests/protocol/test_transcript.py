@@ -281,7 +281,7 @@ def test_resuming():
     other.observe(montgomery(range(3)))
     other.observe(montgomery(range(8)))
     drawn = other.sample(4)
-    transcript.resume(other.state(), [(montgomery(range(8)), drawn)])
+    transcript.resume(other.state(), [("observe", montgomery(range(8))), ("sample", drawn)])
     words = canonical(drawn)
     assert transcript.steps() == [["observe", [0, 1, 2, *range(8)]], *(["sample", [word]] for word in words)]
     assert transcript.sample(2).tolist() == other.sample(2).tolist()

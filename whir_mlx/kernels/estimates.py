@@ -148,6 +148,7 @@ _CYCLES = {
     "simd_width": lambda size, values, expected: 0.0,
     "point_weights": lambda size, values, expected: 3 * size[1] * _EXT_PRODUCT,
     "replay": _replay,
+    "sumcheck_draw_fold": lambda size, values, expected: _COOPERATIVE_PERMUTATION + 6 * _EXT_PRODUCT,
     "sumcheck_fold": lambda size, values, expected: 2 * _EXT_PRODUCT,
     "sumcheck_rest": _sumcheck_rest,
     "sumcheck_fold_round": lambda size, values, expected: 6 * size[1] * _EXT_PRODUCT,

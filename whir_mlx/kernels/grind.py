@@ -8,8 +8,9 @@ import numpy as np
 
 from ..errors import WhirError
 from ..field.constants import P
+from .challenge import challenge_shares
 from .device import Device
-from .grind_sixteen import WORK, grind_sixteen
+from .grind_sixteen import WORK, grind_sixteen, grind_sixteen_shares
 from .operation import check_shape, operation
 from .poseidon2 import PERMUTATION_COST
 
@@ -42,31 +43,53 @@ def witness_of(device: Device, found):
 def grind_found(device: Device, state, *, bits: int):
     """The complement of what `grind` returns, (1,): the form in which a search keeps a witness and `challenge_grind`
     takes it."""
+    return _search(device, state, bits)[2]
+
+
+@operation
+def grind_shares(device: Device, state, shares, *, bits: int):
+    """Absorbs the sum of shares, (P, 2, 4), and grinds, in one launch where sixteen lanes search.
+
+    state: (26,) with nothing buffered, as just after a draw (this is not looked at); bits in 1..30. Returns the new
+    state, an array whose first 8 words are the sum, and (1,), what `grind_found` gives.
+    """
+    if not 0 < bits <= device.tuning.cooperative_bits:
+        state, _, message = challenge_shares(device, state, state[:0], shares, [], num_samples=0)
+        return state, message, grind_found(device, state, bits=bits)
+    return _search(device, state, bits, shares)
+
+
+def _search(device: Device, state, bits: int, shares=None) -> tuple:
+    """State, message and find; without shares the state as it is, and no message."""
     check_shape("state", state.shape, ndim=1, last=26)
     if not 0 <= bits <= MAX_GRINDING_BITS:
         raise ValueError(f"bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")
     if bits == 0:
-        return device.asarray(np.array([0xFFFFFFFF], np.uint32))
+        return state, None, device.asarray(np.array([0xFFFFFFFF], np.uint32))
     # A lazy search cannot be asked whether it found something: it is given a multiple of the expected candidates.
     tuning = device.tuning
     reach = min(tuning.search_reach << bits, P) if device.lazy else P
     if bits <= tuning.cooperative_bits:
         # The first step misses once in e^8 times, unless so many candidates would not run at once.
         step, work = min(_FIRST_STEP << bits, tuning.cooperative_candidates), WORK
-        window = partial(grind_sixteen, device, state, bits=bits, candidates=step)
+        window = partial(grind_sixteen, device, bits=bits, candidates=step)
     else:
         cost = PERMUTATION_COST[16] * (1 << bits)
         step, group = _shape(device, bits, cost)
-        work, window = 1, partial(_window, device, state, bits=bits, threads=step, group=group, cost=cost)
+        work, window = 1, partial(_window, device, bits=bits, threads=step, group=group, cost=cost)
     tries = -(-reach // step)
     most = max(1, tuning.window_permutations // work // step) if device.lazy and tuning.window_permutations else tries
-    found = _none_known(device)
+    found, message = _none_known(device), None
     for first in range(0, tries, most):
-        found = window(found, start=first * step, tries=min(most, tries - first))
+        at = {"start": first * step, "tries": min(most, tries - first)}
+        if shares is not None and not first:
+            state, message, found = grind_sixteen_shares(device, state, found, shares, bits=bits, candidates=step, **at)
+        else:
+            found = window(state, found, **at)
     # ~0 is no word below p: a search without a hit shows as one.
     if not (device.lazy or device.recording) and int(witness_of(device, found)[0]) >= P:
         raise WhirError(f"no grinding witness of {bits} bits exists for this transcript")
-    return found
+    return state, message, found
 
 
 def _window(device: Device, state, previous, *, bits: int, start: int, tries: int, threads: int, group: int, cost):

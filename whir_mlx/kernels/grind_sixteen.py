@@ -11,6 +11,9 @@ LANES = 16
 WORK = 3
 """A candidate's work, in permutations by one thread."""
 
+# Where a window that absorbs a message has the new state, and what it found; the message comes first.
+_STATE, _FOUND = 8, 34
+
 
 @operation
 def grind_sixteen(device: Device, state, previous, *, bits: int, start: int, candidates: int, tries: int):
@@ -21,6 +24,27 @@ def grind_sixteen(device: Device, state, previous, *, bits: int, start: int, can
     Returns (1,) uint32, 0 where there is none. Raises ValueError for other shapes and numbers. Source: p3-challenger
     0.8.0 (`grinding_challenger.rs`).
     """
+    return _launch(device, state, previous, None, (candidates, bits, start, tries))
+
+
+@operation
+def grind_sixteen_shares(
+    device: Device, state, previous, shares, *, bits: int, start: int, candidates: int, tries: int
+):
+    """`challenge_shares` of the shares alone, then `grind_sixteen` from there.
+
+    state: with nothing buffered, as just after a draw (this is not looked at); shares: (P, ...) Montgomery words, P >=
+    1, 8 of them a share. Returns the new state (26,), an array whose first 8 words are the sum, and `grind_sixteen`'s
+    answer.
+    """
+    if shares.shape[0] < 1 or product(shares.shape[1:]) != 8:
+        raise ValueError(f"shares must be one or more of 8 words each, got {tuple(shares.shape)}")
+    out = _launch(device, state, previous, shares, (candidates, bits, start, tries))
+    return out[_STATE:_FOUND], out, out[_FOUND:]
+
+
+def _launch(device: Device, state, previous, shares, window: tuple[int, int, int, int]):
+    candidates, bits, start, tries = window
     check_shape("state", state.shape, ndim=1, last=26)
     least = device.simd_width // LANES
     if product(previous.shape) < 1:
@@ -38,9 +62,9 @@ def grind_sixteen(device: Device, state, previous, *, bits: int, start: int, can
         each = max(least, min(candidates // tuning.cooperative_groups, tuning.tree_threads // LANES))
     (found,) = device.launch(
         "grind_sixteen",
-        (candidates, bits, start, tries),
-        [tables(device), state, previous],
-        [(1,)],
+        (*window, 0 if shares is None else shares.shape[0]),
+        [tables(device), state, previous, state if shares is None else shares],
+        [(1,) if shares is None else (_FOUND + 1,)],
         groups=(candidates // each, 1, 1),
         group=(LANES * each, 1, 1),
         lanes=device.simd_width,

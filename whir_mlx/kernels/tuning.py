@@ -38,7 +38,8 @@ class Tuning:
     groups (0: groups are SIMD groups).
     four_lane_rows: so many wide rows, at least and at most, are hashed by four lanes each (0: none).
     rest_values: where so many values or fewer are left of a sumcheck without grinding, the rest of its rounds is one
-    launch (0: never), of one group of rest_threads at most.
+    launch (0: never), of one group of rest_threads at most. draw_values: where so many values or fewer are left of one
+    with grinding, folds draw their challenges themselves (0: never), in groups of draw_threads at most.
     wake_nanoseconds: work from which waking a pool of host threads pays.
     """
 
@@ -72,6 +73,8 @@ class Tuning:
     tree_levels: int = 4
     rest_values: int = 0
     rest_threads: int = 0
+    draw_values: int = 0
+    draw_threads: int = 0
     cooperative_bits: int = 0
     cooperative_candidates: int = 0
     cooperative_groups: int = 0
@@ -162,6 +165,9 @@ _CUDA = replace(
     rest_values=1 << 13,
     # Its 100 registers a thread allow 512 threads, no more. SIMD groups without a pair skip a round.
     rest_threads=512,
+    # 2^14 threads, each with a pair of the folded values, are 64 groups: one a core, which draw at the same time.
+    draw_values=1 << 16,
+    draw_threads=256,
     # The step in which a witness turns up is lost to the threads behind it. 2^14 threads, one a lane, take 10 us a
     # step; a group of 1,024 on each of 132 cores takes 39 us.
     search_threads=(1 << 14, 132 << 10),
@@ -186,6 +192,9 @@ _METAL = replace(
     # permutation; each further round has half of them.
     rest_values=1 << 11,
     rest_threads=256,
+    # A group for each of 8 cores.
+    draw_values=1 << 13,
+    draw_threads=256,
     # 2^13 threads fill 8 cores of 128 lanes eight times over.
     search_threads=(1 << 13, 1 << 15),
     # The same sixteens, some 30 us a step on 8 cores, where 2^13 threads take 160 us: 2^10 candidates are two steps and
@@ -256,6 +265,8 @@ def check_tuning(target: str) -> Tuning:
         tree_levels=tuning.tree_levels,
         rest_values=tuning.rest_values,
         rest_threads=tuning.rest_threads,
+        draw_values=tuning.draw_values,
+        draw_threads=tuning.draw_threads,
         eq_log_each=tuning.eq_log_each,
         direct_variables=tuning.direct_variables,
         search_threads=tuning.search_threads,

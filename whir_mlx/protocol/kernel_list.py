@@ -49,6 +49,8 @@ def proof_kernels(device: Device, config: WhirConfig, tree: TreeConfig) -> tuple
     phases = [record.folding_pow_bits for record in config.rounds]
     if device.tuning.rest_values and 0 in (config.starting_folding_pow_bits, *phases, config.final_folding_pow_bits):
         kernels.insert(0, ("sumcheck_rest", {}, device.simd_width))
+    if device.tuning.draw_values and any((config.starting_folding_pow_bits, *phases, config.final_folding_pow_bits)):
+        kernels.insert(0, ("sumcheck_draw_fold", {}, device.simd_width))
     if config.max_pow_bits:
         kernels.insert(0, ("grind", {"WIDTH": 16}, 0))
         if device.tuning.cooperative_bits:

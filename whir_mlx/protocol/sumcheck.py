@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from whir_mlx.kernels.device import Device
+from whir_mlx.kernels.sumcheck_draw_fold import sumcheck_draw_fold
 from whir_mlx.kernels.sumcheck_fold import sumcheck_fold
 from whir_mlx.kernels.sumcheck_fold_round import sumcheck_fold_round
 from whir_mlx.kernels.sumcheck_rest import sumcheck_phase, sumcheck_rest
@@ -38,8 +39,8 @@ def run_sumcheck(
     """Binds `rounds` variables of f and w, (N, 4) Montgomery words.
 
     order: "suffix" binds the last variable first, "prefix" the first one of each block of 2^log_block values.
-    Returns (f, w, SumcheckRun). A phase of 0 rounds absorbs no seed. Where few values are left and nothing is ground,
-    the rounds left are one launch.
+    Returns (f, w, SumcheckRun). A phase of 0 rounds absorbs no seed. Where few values are left, the rounds left are one
+    launch if nothing is ground, and else a round's challenge and fold are.
     """
     run, prefix = SumcheckRun(), order == "prefix"
     if not rounds:
@@ -57,10 +58,18 @@ def run_sumcheck(
         if pow_bits:
             transcript.grind(pow_bits)
             run.grinds += 1
+        left = rounds - number - 1
+        following = strides[number + 1] if left else None
+        run.rounds.append(1)
+        if pow_bits and f.shape[0] <= device.tuning.draw_values:
+            find, strided = transcript.ground(), {"log_stride": log_stride, "next_log_stride": following}
+            state, outcome, r, f, w, shares = sumcheck_draw_fold(device, *find, f, w, **strided)
+            transcript.resume(state, [("sample", r)], outcome)
+            run.messages.append(message.words)
+            run.point.append(r)
+            continue
         r = transcript.sample_ext()
         run.messages.append(message.words)
-        run.rounds.append(1)
-        left = rounds - number - 1
         if left and f.shape[0] <= few:
             state = transcript.state()
             made = sumcheck_rest(device, state, f, w, r, rounds=left, log_stride=log_stride, falling=prefix)
@@ -68,9 +77,7 @@ def run_sumcheck(
             break
         run.point.append(r)
         if left:
-            f, w, shares = sumcheck_fold_round(
-                device, f, w, r, log_stride=log_stride, next_log_stride=strides[number + 1]
-            )
+            f, w, shares = sumcheck_fold_round(device, f, w, r, log_stride=log_stride, next_log_stride=following)
         else:
             f, w = sumcheck_fold(device, f, w, r, log_stride=log_stride)
     if not prefix:
@@ -84,7 +91,8 @@ def _taken_over(transcript: Transcript, run: SumcheckRun, prefix: bool, made: tu
     rounds = (sent.shape[0] - state.shape[0]) // 8
     first = bound.shape[0] - rounds  # one challenge was drawn before, or none
     rows = range(first, first + rounds) if prefix else range(rounds - 1, -1, -1)
-    transcript.resume(state, ((sent[8 * k : 8 * k + 8], bound[row]) for k, row in enumerate(rows)))
+    steps = (("observe", sent[8 * k : 8 * k + 8], "sample", bound[row]) for k, row in enumerate(rows))
+    transcript.resume(state, (step[at : at + 2] for step in steps for at in (0, 2)))
     run.messages.append(sent)
     run.rounds.append(rounds)
     run.point.append(bound)

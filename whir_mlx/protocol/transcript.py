@@ -16,8 +16,9 @@ import numpy as np
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.field.numpy_field import to_montgomery
 from whir_mlx.kernels.challenge import challenge, challenge_grind, challenge_shares
-from whir_mlx.kernels.grind import grind_found, witness_of
+from whir_mlx.kernels.grind import grind_found, grind_shares, witness_of
 from whir_mlx.kernels.replay import replay
+from whir_mlx.protocol.pending_sum import PendingSum
 from whir_mlx.protocol.trace import rendered
 
 __all__ = ["MAX_GRINDING_BITS", "MAX_INDEX_BITS", "Transcript"]
@@ -31,22 +32,6 @@ MAX_INDEX_BITS = 27
 STATE_WORDS = 26
 MAX_SEGMENTS = 3
 MONTY_INV = pow(MONTY_ONE, -1, P)
-
-
-class PendingSum:
-    """A message that the transcript adds up as it absorbs it.
-
-    shares: (P, ...), W words each; words: (8,), of which the first W are the sum, once it is absorbed, else None.
-    """
-
-    def __init__(self, shares):
-        self.shares = shares
-        self.words = None
-
-    @property
-    def value(self):
-        """The sum alone, (W,): a view."""
-        return self.words[: math.prod(self.shares.shape[1:])]
 
 
 class Transcript:
@@ -168,7 +153,13 @@ class Transcript:
         """
         if self._no_grinding(bits):
             return self.device.asarray(np.zeros(1, dtype=np.uint32))
-        found = grind_found(self.device, self.state(), bits=bits)
+        pending = self._pending
+        if pending and pending.fills_block and not (self._buffered or self._queue or self._after):
+            self._pending = None  # after a draw, alone: the grind absorbs it
+            self._state, pending.words, found = grind_shares(self.device, self._state, pending.shares, bits=bits)
+            self._record_observed(pending.value)
+        else:
+            found = grind_found(self.device, self.state(), bits=bits)
         witness = witness_of(self.device, found)  # nobody may want it: on a lazy device it then costs nothing
         self._record("grind", bits, witness)
         # It stays alone in the queue: the sample that met the difficulty is consumed before anything is observed.
@@ -211,15 +202,21 @@ class Transcript:
             return None
         return self._state, self._one(self._queue[0])
 
-    def resume(self, state, steps) -> None:
-        """Goes on from `state`, which another kernel made: it absorbed what is `waiting`, then observed and drew.
+    def ground(self):
+        """(state, found) where what a grind found is all that waits, for a kernel that absorbs it itself (`resume`)."""
+        return (self._state, self._queue[0]) if self._ground else None
 
-        steps: pairs (observed, sampled) of Montgomery words, in order; asked for only where there is a trace.
+    def resume(self, state, steps, outcome=None) -> None:
+        """Goes on from `state`, which another kernel made: it absorbed what is `waiting`, or what was `ground`, then
+        observed and drew.
+
+        steps: ("observe" or "sample", Montgomery words), in order; asked for only where there is a trace. outcome: of
+        the grind that was absorbed, as in `take_grinds`.
         """
         self._state, self._queue, self._buffered = state, [], False
-        for observed, sampled in steps if self._trace is not None else ():
-            self._record("observe", observed)
-            self._record("sample", sampled)
+        self._end_grind(outcome)
+        for step in steps if self._trace is not None else ():
+            self._record(*step)
 
     def steps(self) -> list[list]:
         """The trace on the host, canonical numbers.
@@ -231,6 +228,11 @@ class Transcript:
         if self._trace is None:
             raise ValueError("this transcript was made without a trace")
         return rendered(self.device, self._trace)
+
+    def _end_grind(self, outcome) -> None:
+        if self._ground and self._grinds is not None:
+            self._grinds.append((self._ground, outcome))
+        self._ground = 0
 
     def _no_grinding(self, bits: int) -> bool:
         if not 0 <= bits <= MAX_GRINDING_BITS:
@@ -254,9 +256,7 @@ class Transcript:
             self._state, samples, indices, outcome = challenge_grind(
                 self.device, self._state, found, num_after=num_after, **draws
             )
-            if self._grinds is not None:
-                self._grinds.append((self._ground, outcome))
-            self._ground = 0
+            self._end_grind(outcome)
             return samples, indices
         segments, self._queue = self._segments(self._queue), []
         if self._pending:

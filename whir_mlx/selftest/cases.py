@@ -88,6 +88,16 @@ def _climb(device, words, *, arity: int, rate: int):
     return _operation("climb")(device, words, device.asarray(opened.tables), **opened.sizes, arity=arity, rate=rate)
 
 
+def _grind_shares(device, state, shares):
+    """A window after a message: the state, the message, and the find, here in its first and in a later step."""
+    absorbing, none = _operation("grind_sixteen_shares", "grind_sixteen"), device.asarray(np.zeros(4, np.uint32))
+    found = []
+    for count, tries in ((1 << 7, 1), (4, 1 << 6)):
+        state_after, sent, find = absorbing(device, state, none, shares, bits=4, start=0, candidates=count, tries=tries)
+        found += [state_after, sent[:8], find]
+    return found
+
+
 def _ext_sum(device, x):
     """A step of reductions, with no NumPy twin of its own: sums over axis 1."""
     if device.name == "numpy":
@@ -99,6 +109,14 @@ def _fold_round(device, f, w, r, **strides):
     """A pass whose last result is a number of shares that differs from device to device, here added up."""
     f, w, shares = _operation("sumcheck_fold_round")(device, f, w, r, **strides)
     return [f, w, _ext_sum(device, shares.reshape((1, shares.shape[0], 2, 4)))]
+
+
+def _draw_fold(device, state, found, f, w, **strides):
+    """The same of a fold that draws its challenge; the last round's has no shares."""
+    *made, shares = _operation("sumcheck_draw_fold")(device, state, found, f, w, **strides)
+    if shares is None:
+        return made
+    return [*made, _ext_sum(device, shares.reshape((1, shares.shape[0], 2, 4)))]
 
 
 def kernel_cases() -> Iterator[Case]:
@@ -177,6 +195,10 @@ def _tables() -> Iterator[Case]:
         yield Case(f"sumcheck_rest: {rounds} rounds", call, (_state(44, 0, 4), f, w, small))
     call = partial(_operation("sumcheck_phase", "sumcheck_rest"), rounds=9, log_stride=9, falling=True)
     yield Case("sumcheck_rest: whole phase", call, (_state(45, 0, 4), _words(46, 21), f[:3072], w[:3072]))
+    for stride, following in ((0, None), (9, 8)):
+        call = partial(_draw_fold, log_stride=stride, next_log_stride=following)
+        arrays = (_state(47, 3, 0), ~_words(49, 1), f[:3072], w[:3072])
+        yield Case(f"sumcheck_draw_fold: stride 2^{stride}", call, arrays)
     for shape, axis, ext in (
         ((512, 16), 0, False),
         ((512, 16), 1, False),
@@ -210,6 +232,7 @@ def _transcripts() -> Iterator[Case]:
     for bits in (4, 12):
         yield Case(f"grind: {bits} bits", partial(_operation("grind"), bits=bits), (_state(34, 3, 0),))
     yield Case("grind_sixteen", _grind_windows, (_state(34, 3, 0),))
+    yield Case("grind_sixteen: after a message", _grind_shares, (_state(50, 0, 4), _words(51, 37, 2, 4)))
     rows, indices = _words(35, 300, 16), splitmix(36, 50) % np.uint32(300)
     yield Case("gather_rows", _operation("gather_rows"), (rows, indices))
     for arity in (2, 4):

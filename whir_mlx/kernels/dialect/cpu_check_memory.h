@@ -179,6 +179,7 @@ static uint atomic_read(AtomicBuffer atomic, Site site) {
 }
 #define ATOMIC_MAX_IF(condition, atomic, value) \
   if (condition) atomic_max(atomic, value, Site{__FILE__, __LINE__})
+#define ATOMIC_MAX_AT_IF(condition, atomic, index, value) ATOMIC_MAX_IF(condition, (atomic) + (index), value)
 #define ATOMIC_READ(atomic) atomic_read(atomic, Site{__FILE__, __LINE__})
 
 template <int64_t SIZE>

@@ -550,7 +550,14 @@ LARGE_FUNCTION void atomic_max_if(Mask condition, buffer atomic, uint value) {
     if (condition.bits[i]) atomic_max(atomic.p, value.v[i]);
   }
 }
-#define ATOMIC_READ(atomic) __atomic_load_n(atomic.p, __ATOMIC_RELAXED)
+// Of several such words, the one at `index`, which may differ by lane.
+#define ATOMIC_MAX_AT_IF(condition, atomic, index, value) atomic_max_at_if(condition, atomic, index, value)
+LARGE_FUNCTION void atomic_max_at_if(Mask condition, buffer atomic, uint index, uint value) {
+  for (int i = 0; i < LANES; i++) {
+    if (condition.bits[i]) atomic_max(atomic.p + index.v[i], value.v[i]);
+  }
+}
+#define ATOMIC_READ(atomic) __atomic_load_n((atomic).p, __ATOMIC_RELAXED)
 // The smallest index among the threads of a vector.
 KERNEL_FUNCTION uniform_uint lane_front(lane_index i) { return i.base; }
 

@@ -34,6 +34,8 @@ KERNEL_FUNCTION uniform_uint first_lane(uint value) { return value; }
 // One word that threads of a launch share: only ever raised, and read as a hint.
 #define ATOMIC_MAX_IF(condition, atomic, value) \
   if (condition) atomic_max(atomic, value)
+// Of several such words, the one at `index`.
+#define ATOMIC_MAX_AT_IF(condition, atomic, index, value) ATOMIC_MAX_IF(condition, (atomic) + (index), value)
 #define ATOMIC_READ(atomic) __atomic_load_n(atomic, __ATOMIC_RELAXED)
 // Threads that `vector_sum` adds up: this one.
 #define REDUCE_WIDTH 1

@@ -60,5 +60,7 @@ KERNEL_FUNCTION uniform_uint first_lane(uint value) { return __shfl_sync(0xfffff
 // One word that threads of a launch share: only ever raised, and read as a hint.
 #define ATOMIC_MAX_IF(condition, atomic, value) \
   if (condition) atomicMax(atomic, value)
+// Of several such words, the one at `index`, which may differ by thread.
+#define ATOMIC_MAX_AT_IF(condition, atomic, index, value) ATOMIC_MAX_IF(condition, (atomic) + (index), value)
 // From the second-level cache, where the atomics are: a volatile read is 20 times slower (H200, 16 bits: 4.1 ms against 0.2).
 #define ATOMIC_READ(atomic) __ldcg(atomic)

@@ -25,4 +25,6 @@ KERNEL_FUNCTION uniform_uint first_lane(uint value) { return simd_broadcast_firs
 // One word that threads of a dispatch share: only ever raised, and read as a hint. Relaxed order is all that Metal has.
 #define ATOMIC_MAX_IF(condition, atomic, value) \
   if (condition) atomic_fetch_max_explicit(atomic, value, memory_order_relaxed)
+// Of several such words, the one at `index`, which may differ by thread.
+#define ATOMIC_MAX_AT_IF(condition, atomic, index, value) ATOMIC_MAX_IF(condition, (atomic) + (index), value)
 #define ATOMIC_READ(atomic) atomic_load_explicit(atomic, memory_order_relaxed)

@@ -5,11 +5,11 @@ import numpy as np
 from ...errors import WhirError
 from ...field.constants import P
 from ...field.numpy_field import add, from_montgomery, montgomery_word, to_montgomery
-from .challenge import RATE, STATE_WORDS
+from .challenge import RATE, STATE_WORDS, challenge_shares
 from .check import require
 from .poseidon2 import poseidon2
 
-__all__ = ["grind", "grind_found", "meets"]
+__all__ = ["grind", "grind_found", "grind_shares", "meets"]
 
 _FIRST_BLOCK = 2**6
 _LAST_BLOCK = 2**15
@@ -40,6 +40,13 @@ def grind(state: np.ndarray, *, bits: int) -> np.ndarray:
 def grind_found(state: np.ndarray, *, bits: int) -> np.ndarray:
     """The complement of `grind`."""
     return ~grind(state, bits=bits)
+
+
+def grind_shares(state: np.ndarray, shares: np.ndarray, *, bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`challenge_shares` of the shares, (P, 2, 4), alone, then `grind_found`: state, sum and find."""
+    require(state[24] == 0, "state", "with nothing buffered", state[24:])
+    state, _, message = challenge_shares(state, state[:0], shares, [], num_samples=0)
+    return state, message, grind_found(state, bits=bits)
 
 
 def meets(state: np.ndarray, candidates: np.ndarray, bits: int) -> np.ndarray:

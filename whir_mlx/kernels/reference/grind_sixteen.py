@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...field.constants import P
-from .challenge import STATE_WORDS
+from .challenge import STATE_WORDS, challenge_shares
 from .check import require
 from .grind import meets
 
-__all__ = ["grind_sixteen"]
+__all__ = ["grind_sixteen", "grind_sixteen_shares"]
 
 
 def grind_sixteen(
@@ -25,3 +25,17 @@ def grind_sixteen(
     window = np.arange(start, min(start + candidates * tries, P), dtype=np.uint32)
     hits = window[meets(state, window, bits)]
     return ~hits[:1] if hits.size else np.zeros(1, np.uint32)
+
+
+def grind_sixteen_shares(
+    state: np.ndarray, previous: np.ndarray, shares: np.ndarray, **window: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`challenge_shares` of (P, ...), 8 words a share, by a state with nothing buffered, then `grind_sixteen`.
+
+    Returns the new state, (35,): the sum, that state and the answer; and the answer.
+    """
+    require(state.shape == (STATE_WORDS,) and state[24] == 0, "state", "(26,) with nothing buffered", state[24:])
+    require(shares.size == 8 * len(shares), "a share", "of 8 words", shares.shape)
+    state, _, message = challenge_shares(state, state[:0], shares, [], num_samples=0)
+    found = grind_sixteen(state, previous, **window)
+    return state, np.concatenate([message, state, found]), found

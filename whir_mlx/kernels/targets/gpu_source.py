@@ -25,6 +25,7 @@ LONE_GROUPS = {
     "grind_sixteen": 1024,
     "hash_rows_four": 256,
     "replay": 32,
+    "sumcheck_draw_fold": 256,
     "sumcheck_rest": 512,
     "tree_layers": 1024,
 }
