@@ -153,10 +153,9 @@ _CUDA = replace(
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
     cooperative_rows=1 << 13,
-    # By instructions counted, not measured: 2^12 rows of 64 words take 31 us (by sixteen lanes 42), 2^13 43 (75, by a
-    # thread each 63), 2^14 69 (by a thread each 63). Fewer take sixteen lanes no longer, and their layers are made in
-    # the same launch.
-    four_lane_rows=(1 << 12, 1 << 13),
+    # 2^12 rows of 64 words take 30 us (by sixteen lanes 43, and their layers then in the same launch), 2^13 40 (79, by a
+    # thread each 72), 2^14 67 (by a thread each 73), 2^15 122 (96).
+    four_lane_rows=(1 << 12, 1 << 14),
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
     tree_levels=6,
