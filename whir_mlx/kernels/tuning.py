@@ -139,9 +139,8 @@ _GPU = replace(
 _CUDA = replace(
     _GPU,
     target="cuda",
-    # One for each of 132 cores, and as few threads as can be on each of its four schedulers, which two SIMD groups of a
-    # One for each of 132 cores: 2^14 threads of permutations in groups of 256 lie on 64 cores, two SIMD groups for each
-    # of their schedulers, and take 1.6 times as long as one for each of all cores' (counted in machine code).
+    # One for each of 132 cores: 2^14 rows of 64 words in groups of 256 lie on 64 cores, two SIMD groups for each of
+    # their schedulers, and take 95 us; on all cores, a SIMD group for each scheduler, 73.
     least_groups=128,
     # 32 KB, so that three groups share a core; with 8 lanes, a sector of 32 bytes each, a pass takes 10 levels and 2^20
     # rows two passes (16 columns: 0.27 ms against 0.42 in three passes of 16 KB).
@@ -153,8 +152,8 @@ _CUDA = replace(
     # long for a permutation as sixteen lanes. An H200 runs the groups of 2^13 rows at once (100 us against 60 for 2^12
     # leaves of 64 words and four layers more).
     cooperative_rows=1 << 13,
-    # 2^12 rows of 64 words take 30 us (by sixteen lanes 43, and their layers then in the same launch), 2^13 40 (79, by a
-    # thread each 72), 2^14 67 (by a thread each 73), 2^15 122 (96).
+    # 2^12 rows of 64 words take 30 us (by sixteen lanes 43, but their layers then in the same launch), 2^13 40 (79, by
+    # a thread each 72), 2^14 67 (by a thread each 73), 2^15 122 (96).
     four_lane_rows=(1 << 12, 1 << 14),
     # 64 rows a group at once, so that two launches reach the root where four layers a launch take three.
     tree_threads=1024,
