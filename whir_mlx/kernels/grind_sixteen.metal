@@ -1,5 +1,5 @@
-// One window of a grind (grind.metal), which may absorb a message before, with sixteen lanes a candidate (cooperative.h): a step takes a third of the time, at three
-// times the work, so few bits are soonest met this way.
+// One window of a grind (grind.metal), which may absorb a message before, with sixteen lanes a candidate (cooperative.h): a step
+// takes a third of the time, at three times the work, so few bits are soonest met this way.
 // found[0] = the largest ~w of all w in start .. start + T * tries - 1 such that absorbing w and then sampling gives a canonical
 // value whose low `bits` bits are 0; 0: none. Sixteen t tries start + t, start + t + T, ...; exact, whatever the order of threads:
 // candidates are given up only above a witness that is already known.
