@@ -34,7 +34,7 @@
 // with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on, in reversed order.
 #define NTT_OFFSET \
   uint word = lane + block * lanes; \
-  uint row_of_word = word / uint(width); \
+  uint row_of_word = width == 1 ? word : word / uint(width); \
   uint offset = stride > 1 ? row_of_word : uint(0);
 #define NTT_PLACE \
   NTT_OFFSET \
