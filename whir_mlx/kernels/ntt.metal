@@ -22,23 +22,18 @@
 // Where lane `lane` of the group lies: its row offset in the sub-transform, and from which words to which.
 #if WIDE
 // Tile `place`: sub-transform place / stride at row offset place % stride.
-#define NTT_OFFSET int offset = place & (stride - 1);
 #define NTT_PLACE \
-  NTT_OFFSET \
-  int transform = place >> (log_span - levels); \
+  int offset = place & (stride - 1), transform = place >> (log_span - levels); \
   auto column = lane + block * lanes; \
   auto x_base = column + offset * width; \
   int y_row = (transform << log_span) + offset, first_row = place << levels;
 #else
 // With stride > 1 a tile's lanes are words block * lanes + l of the sub-transform's first stride rows;
 // with stride 1 they are the columns of the tiles (runs of T rows) from block * lanes / width on, in reversed order.
-#define NTT_OFFSET \
+#define NTT_PLACE \
   uint word = lane + block * lanes; \
   uint row_of_word = width == 1 ? word : word / uint(width); \
-  uint offset = stride > 1 ? row_of_word : uint(0);
-#define NTT_PLACE \
-  NTT_OFFSET \
-  uint column = word - row_of_word * uint(width); \
+  uint offset = stride > 1 ? row_of_word : uint(0), column = word - row_of_word * uint(width); \
   uint transform = stride > 1 ? uint(place) : reverse_index(row_of_word, log_rows > levels ? log_rows - levels : 1); \
   uint x_base = stride > 1 ? word : column; \
   uint y_row = (transform << log_span) + offset, first_row = transform << levels;

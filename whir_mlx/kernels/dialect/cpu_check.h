@@ -122,7 +122,6 @@ static inline uint reverse_bits(uint x) {
   a = ((a >> 4) & 0x0f0f0f0fu) | ((a & 0x0f0f0f0fu) << 4);
   return uint(__builtin_bswap32(a));
 }
-CHECK_INLINE uint popcount(uint a) { return uint(__builtin_popcount(a.get())); }
 // x with its low `bits` bits (1 to 32) reversed, the others 0 before and after.
 static inline uint reverse_index(uint x, int bits, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (bits < 1 || bits > 32) violation(Site{file, line}, "reverse_index of %d bits", bits);

@@ -22,7 +22,6 @@ KERNEL_FUNCTION uint reverse_bits(uint a) {
   a = ((a >> 4) & 0x0f0f0f0fu) | ((a & 0x0f0f0f0fu) << 4);
   return __builtin_bswap32(a);
 }
-KERNEL_FUNCTION uint popcount(uint a) { return uint(__builtin_popcount(a)); }
 
 typedef uint64_t Wide;
 typedef int64_t SignedWide;
