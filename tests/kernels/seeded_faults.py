@@ -163,8 +163,8 @@ FAULTS: dict[str, Fault] = {
     "shuffle in a branch": Fault(
         "check",
         "challenge",
-        "uint sample = simd_shuffle(c.s, uint(c.left));",
-        "uint sample = c.s;\n    if (lane < uint(16)) sample = simd_shuffle(c.s, uint(c.left));",
+        "uint sample = simd_shuffle(c.s, c.left - 1 - min(ahead, uint(count - 1)));",
+        "uint sample = c.s; if (lane < uint(16)) sample = simd_shuffle(c.s, c.left - 1 - min(ahead, uint(count - 1)));",
         "threads of a SIMD group part",
     ),
     "sum past its reduction": Fault(
