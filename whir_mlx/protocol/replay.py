@@ -8,10 +8,13 @@ Source: p3-challenger 0.8.0 (`duplex_challenger.rs`, `grinding_challenger.rs`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from whir_mlx.field.constants import EXT_DEGREE, MONTY_ONE, P
-from whir_mlx.field.numpy_field import from_montgomery
+from whir_mlx.field.numpy_field import from_montgomery, to_montgomery
 from whir_mlx.protocol.transcript import MAX_GRINDING_BITS, MAX_INDEX_BITS, Transcript
 
 __all__ = ["Replay"]
@@ -22,10 +25,11 @@ class Replay:
 
     def __init__(self):
         self._waiting: list[np.ndarray] = []  # observed after the last draw
+        self._num_waiting = 0  # their words
         self._words: list[np.ndarray] = []
         self._steps: list[tuple[int, int, int, int]] = []  # as `kernels.replay` takes them
         self._noted: list[tuple] = []  # as a trace has them, a place instead of what is drawn there
-        self._grinds: list[tuple[int, int, Exception]] = []
+        self._grinds: list[tuple[int, int, Callable[[], Exception]]] = []
         self._count = 0
         self._drawn = np.zeros(0, dtype=np.uint32)
         self._canonical: list[int] = []
@@ -35,6 +39,7 @@ class Replay:
         if words.size:
             flat = words.reshape(-1)
             self._waiting.append(flat)
+            self._num_waiting += flat.size
             self._noted.append(("observe", flat))
 
     def sample_ext(self) -> slice:
@@ -56,15 +61,38 @@ class Replay:
         self._noted.append(("sample_uniform_bits", bits, place))
         return place
 
-    def check_pow(self, bits: int, witness: int, error: Exception) -> None:
-        """Absorbs the canonical `witness`; `failed` gives `error` where it misses `bits` bits of difficulty.
+    def sample_rounds(
+        self, messages: np.ndarray, bits: int, witnesses: np.ndarray, error: Callable[[int], Exception]
+    ) -> list[slice]:
+        """Absorbs messages, (k, w) words, k >= 1, and draws an extension element after each: their places.
+
+        bits > 0: between the two comes `check_pow` of each of (k,) canonical witnesses, which makes error(number).
+        """
+        _check_bits(bits)
+        absorbed, extra = messages, int(bits > 0)
+        if bits:
+            absorbed = np.concatenate((messages, to_montgomery(witnesses)[:, None]), axis=1)
+        count, width, draws = len(messages), absorbed.shape[1], EXT_DEGREE + extra
+        starts = range(self._count, self._count + count * draws, draws)
+        # The sample that decides about a witness, and the next four: one step a round.
+        self._steps += [(width + before, draws, 0, 0) for before in (self._num_waiting, *[0] * (count - 1))]
+        self._words += [*self._waiting, absorbed.reshape(-1)]
+        self._waiting, self._num_waiting, self._count = [], 0, starts.stop
+        if bits:
+            self._grinds += [(bits, start, partial(error, number)) for number, start in enumerate(starts)]
+        places = [slice(start + extra, start + draws) for start in starts]
+        self._noted.append(("rounds", messages, bits, witnesses, places))
+        return places
+
+    def check_pow(self, bits: int, witness: int, error: Callable[[], Exception]) -> None:
+        """Absorbs the canonical `witness`; `failed` gives error() where it misses `bits` bits of difficulty.
 
         0 bits absorb nothing. Raises `ValueError` for bits that are not in 0..30.
         """
-        if not 0 <= bits <= MAX_GRINDING_BITS:
-            raise ValueError(f"grinding bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")
+        _check_bits(bits)
         if bits:
             self._waiting.append(np.array([witness * MONTY_ONE % P], dtype=np.uint32))
+            self._num_waiting += 1
             self._grinds.append((bits, self._draw(1, 0, 0).start, error))
             self._noted.append(("grind", bits, np.array([witness], dtype=np.uint32)))
 
@@ -88,7 +116,7 @@ class Replay:
         None where none does."""
         for number, (bits, place, error) in enumerate(self._grinds):
             if self._canonical[place] & ((1 << bits) - 1):
-                return number, error
+                return number, error()
         return len(self._grinds), None
 
     def scalar(self, place: slice) -> tuple[int, ...]:
@@ -100,14 +128,27 @@ class Replay:
         return np.zeros(count, dtype=np.uint32) if place is None else self._drawn[place]
 
     def _draw(self, samples: int, indices: int, bits: int) -> slice:
-        absorbed = sum(words.size for words in self._waiting)
+        self._steps.append((self._num_waiting, samples, indices, bits))
         self._words += self._waiting
-        self._waiting = []
-        self._steps.append((absorbed, samples, indices, bits))
+        self._waiting, self._num_waiting = [], 0
         start, self._count = self._count, self._count + samples + indices
         return slice(start, self._count)
 
     def _recorded(self, drawn: np.ndarray) -> list[tuple]:
         """The steps that are done, as a transcript's trace has them."""
-        done = self._noted[: len(self._noted) - len(self._waiting)]
-        return [(*step, drawn[last] if isinstance(last, slice) else last) for *step, last in done]
+        recorded: list[tuple] = []
+        for name, *arguments, last in self._noted[: len(self._noted) - len(self._waiting)]:
+            if name != "rounds":
+                recorded.append((name, *arguments, drawn[last] if isinstance(last, slice) else last))
+                continue
+            messages, bits, witnesses = arguments
+            for number, place in enumerate(last):
+                recorded.append(("observe", messages[number]))
+                recorded += [("grind", bits, witnesses[number : number + 1])] if bits else []
+                recorded.append(("sample", drawn[place]))
+        return recorded
+
+
+def _check_bits(bits: int) -> None:
+    if not 0 <= bits <= MAX_GRINDING_BITS:
+        raise ValueError(f"grinding bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")

@@ -164,10 +164,12 @@ class Notes:
             num_draws, num_opened = config.rounds[i].num_draws, config.rounds[i].num_opened
         else:
             num_draws, num_opened = config.final_num_draws, config.final_num_opened
-        error = VerificationError(
-            "InvalidPowWitness", where=where, expected=f"{pow_bits} bits of grinding", got=f"witness {witness}"
-        )
-        replay.check_pow(pow_bits, witness, error)
+
+        def invalid() -> VerificationError:
+            expected = f"{pow_bits} bits of grinding"
+            return VerificationError("InvalidPowWitness", where=where, expected=expected, got=f"witness {witness}")
+
+        replay.check_pow(pow_bits, witness, invalid)
         if num_draws:
             indices = replay.sample_indices(log_height, num_draws)
         else:

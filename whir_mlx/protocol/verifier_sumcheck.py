@@ -41,20 +41,17 @@ def replay_sumcheck(
     if rounds == 0:
         return []
     replay.observe(seed)
-    challenges = []
-    polynomials, pow_witnesses = words.of(sumcheck.round_polynomials), sumcheck.pow_witnesses.tolist()
-    for i in range(rounds):
-        replay.observe(polynomials[i])
-        if pow_bits > 0:
-            error = VerificationError(
-                "Sumcheck(InvalidPowWitness)",
-                where=f"{where}, sumcheck round {i}",
-                expected=f"{pow_bits} bits of grinding",
-                got=f"witness {pow_witnesses[i]}",
-            )
-            replay.check_pow(pow_bits, pow_witnesses[i], error)
-        challenges.append(replay.sample_ext())
-    return challenges
+
+    def invalid(number: int) -> VerificationError:
+        return VerificationError(
+            "Sumcheck(InvalidPowWitness)",
+            where=f"{where}, sumcheck round {number}",
+            expected=f"{pow_bits} bits of grinding",
+            got=f"witness {sumcheck.pow_witnesses[number]}",
+        )
+
+    messages = words.of(sumcheck.round_polynomials).reshape(rounds, -1)
+    return replay.sample_rounds(messages, pow_bits, sumcheck.pow_witnesses, invalid)
 
 
 def reduce_claim(claim: tuple, sumcheck: SumcheckProof, challenges: list[tuple]) -> tuple:
