@@ -51,7 +51,7 @@ def test_random_steps_against_the_oracle(seed):
             places = replay.sample_rounds(
                 np.array([montgomery(message) for message in messages]),
                 bits,
-                witnesses,
+                montgomery(witnesses.tolist()),
                 lambda number, first=first: ValueError(first + number),
             )
             for number, (message, place) in enumerate(zip(messages, places, strict=True)):

@@ -283,25 +283,27 @@ def find_fault(proof: object) -> Fault | None:
     return next(_Walk().proof(proof), None)
 
 
-def validate(commitment: object, proof: object) -> list[np.ndarray]:
+def validate(commitment: object, proof: object) -> tuple[list[np.ndarray], np.ndarray]:
     """Refuse a commitment or proof object of the wrong form. A verifier calls this first.
 
-    Returns all their arrays. Raises VerificationError with check "MalformedProof", naming the field, the rule and what
-    was found.
+    Returns all their arrays, and the words of these one after the other. Raises VerificationError with check
+    "MalformedProof", naming the field, the rule and what was found.
     """
     arrays: list[np.ndarray] = []
-    if _is_sound(commitment, proof, arrays):
-        return arrays
+    joined = _sound_words(commitment, proof, arrays)
+    if joined is not None:
+        return arrays, joined
     fault = commitment_fault(commitment) or find_fault(proof)
     raise VerificationError("MalformedProof", where=fault.path, expected=fault.rule, got=fault.got)
 
 
-def _is_sound(commitment: object, proof: object, arrays: list[np.ndarray]) -> bool:
-    """Whether both are well-formed; collects the arrays, whose words are looked at together."""
+def _sound_words(commitment: object, proof: object, arrays: list[np.ndarray]) -> np.ndarray | None:
+    """The words of all arrays, which it collects, or None where one or the other is not well-formed."""
     walk = _Walk(arrays)
     if not isinstance(commitment, Commitment) or any(walk.cap("", commitment.cap)) or any(walk.proof(proof)):
-        return False
-    return int(np.concatenate([array.reshape(-1) for array in arrays]).max(initial=0)) < P
+        return None
+    joined = np.concatenate([array.reshape(-1) for array in arrays])
+    return joined if int(joined.max(initial=0)) < P else None
 
 
 def _count_words(value: object) -> int:

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from whir_mlx.field.constants import EXT_DEGREE, MONTY_ONE, P
-from whir_mlx.field.numpy_field import from_montgomery, to_montgomery
+from whir_mlx.field.numpy_field import from_montgomery
 from whir_mlx.protocol.transcript import MAX_GRINDING_BITS, MAX_INDEX_BITS, Transcript
 
 __all__ = ["Replay"]
@@ -66,12 +66,13 @@ class Replay:
     ) -> list[slice]:
         """Absorbs messages, (k, w) words, k >= 1, and draws an extension element after each: their places.
 
-        bits > 0: between the two comes `check_pow` of each of (k,) canonical witnesses, which makes error(number).
+        bits > 0: between the two comes `check_pow` of each of (k,) witnesses, here Montgomery words; it makes
+        error(number).
         """
         _check_bits(bits)
         absorbed, extra = messages, int(bits > 0)
         if bits:
-            absorbed = np.concatenate((messages, to_montgomery(witnesses)[:, None]), axis=1)
+            absorbed = np.concatenate((messages, witnesses[:, None]), axis=1)
         count, width, draws = len(messages), absorbed.shape[1], EXT_DEGREE + extra
         starts = range(self._count, self._count + count * draws, draws)
         # The sample that decides about a witness, and the next four: one step a round.
@@ -144,7 +145,7 @@ class Replay:
             messages, bits, witnesses = arguments
             for number, place in enumerate(last):
                 recorded.append(("observe", messages[number]))
-                recorded += [("grind", bits, witnesses[number : number + 1])] if bits else []
+                recorded += [("grind", bits, from_montgomery(witnesses[number : number + 1]))] if bits else []
                 recorded.append(("sample", drawn[place]))
         return recorded
 

@@ -56,7 +56,7 @@ def verify_proof(
     if points is not None:
         points = check_points(layout, schedule, points)
     plan = verifier_plan(layout, schedule, config, points is not None)
-    words = MontgomeryWords(device, validate(commitment, proof))
+    words = MontgomeryWords(device, *validate(commitment, proof))
     cap = words.of(commitment.cap)
     replay = Replay()
     if points is None or transcript is None:

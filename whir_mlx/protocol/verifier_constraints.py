@@ -111,23 +111,25 @@ def weights_at(
     # One row for each weight but those of given points: the batches', the samples', round by round samples and queries.
     y = [initial.batch_points[k].challenge for k in known] + [point.challenge for point in initial.ood_points]
     shapes = [(initial.batch_points[k].num_variables, plan.locals[k].start, 0) for k in known]
-    shapes += [(n, 0, 0)] * len(initial.ood_points)
+    shapes.append((n, 0, 0))
+    counts = [1] * len(known) + [len(initial.ood_points)]
     parts = [np.array(y, dtype=np.uint32).reshape(-1, EXT_DEGREE)]
     for constraint in rounds:
         v = constraint.num_variables
         first = 0 if suffix else n - v
-        shapes += [(v, first, 0)] * len(constraint.ood_points) + [(v, first, 1)] * len(constraint.query_points)
+        shapes += [(v, first, 0), (v, first, 1)]
+        counts += [len(constraint.ood_points), len(constraint.query_points)]
         parts.append(np.array([point.challenge for point in constraint.ood_points], np.uint32).reshape(-1, EXT_DEGREE))
         lifted = np.zeros((len(constraint.query_points), EXT_DEGREE), dtype=np.uint32)
         lifted[:, 0] = constraint.query_points
         parts.append(lifted)
     total = ZERO
-    if shapes:
+    if any(counts):
         # Canonical factors: so is what comes back.
         factors = np.concatenate((groups[known], coefficients[num_claims:]))
         words = to_montgomery(np.concatenate((x.astype(np.uint32), *parts)))
         arrays = [device.asarray(array) for array in (words[:n], words[n:], factors)]
-        weights = device.numpy(point_weights(device, *arrays, shapes=np.array(shapes)))
+        weights = device.numpy(point_weights(device, *arrays, shapes=np.repeat(np.array(shapes), counts, axis=0)))
         total = tuple(entry % P for entry in weights.sum(axis=0, dtype=np.uint64).tolist())
     local = [[tuple(row) for row in x[where].tolist()] for where in plan.locals]
     for k in given:

@@ -51,7 +51,7 @@ def replay_sumcheck(
         )
 
     messages = words.of(sumcheck.round_polynomials).reshape(rounds, -1)
-    return replay.sample_rounds(messages, pow_bits, sumcheck.pow_witnesses, invalid)
+    return replay.sample_rounds(messages, pow_bits, words.of(sumcheck.pow_witnesses), invalid)
 
 
 def reduce_claim(claim: tuple, sumcheck: SumcheckProof, challenges: list[tuple]) -> tuple:

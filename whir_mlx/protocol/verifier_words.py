@@ -13,16 +13,16 @@ __all__ = ["MontgomeryWords"]
 
 
 class MontgomeryWords:
-    """The Montgomery words of `arrays`, canonical uint32 arrays that this object keeps."""
+    """The Montgomery words of `arrays`, canonical uint32 arrays that this object keeps; `joined`: their words one after
+    the other."""
 
-    def __init__(self, device, arrays: list[np.ndarray]):
+    def __init__(self, device, arrays: list[np.ndarray], joined: np.ndarray):
         self._arrays = arrays  # so that no id is given to another array
         self._starts = {}
         end = 0
         for array in arrays:
             self._starts[id(array)] = end
             end += array.size
-        joined = np.concatenate([array.reshape(-1) for array in arrays]) if arrays else np.zeros(0, dtype=np.uint32)
         self._words = device.numpy(to_montgomery(device, device.asarray(joined)))
         self._words.setflags(write=False)
 
