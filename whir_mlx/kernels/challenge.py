@@ -13,6 +13,7 @@ from .device import Device
 from .operation import check_shape, operation, product
 
 MAX_INDEX_BITS = 27
+"""Up to 27 bits a uniform draw takes one sample (and p - 1 is the one value drawn again)."""
 # Where a step's result has its message and its samples, after which the indices come; the state comes first.
 MESSAGE, SAMPLES = 28, 36
 MAX_ABSORBED = 1 << 30  # the kernel counts them, and what is buffered, in one `int`

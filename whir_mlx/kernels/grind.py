@@ -15,6 +15,7 @@ from .operation import check_shape, operation
 from .poseidon2 import PERMUTATION_COST
 
 MAX_GRINDING_BITS = 30
+"""2^bits must stay below p."""
 _FIRST_STEP = 8
 """Candidates of the first step of a cooperative search, as a multiple of the expected number."""
 _SEARCH_GROUPS, _LEAST_GROUP, _MOST_GROUP = 128, 128, 1024

@@ -1,9 +1,9 @@
 """The nodes that the verifier of opened Merkle trees computes, of many trees at once: what `climb` is told of them.
 
-Queries are sorted, tree after tree. h, the length of the exclusive or of two neighbours, is the number of index bits
-in which they differ: on level l of a tree of arity 2^b a query's node is another than its neighbour's where h > b l,
-and then counts as that query's. So one comparison of h with numbers known beforehand finds all nodes, counting them
-numbers them, and a node's parent is the last one counted up to its query one level above.
+Queries are sorted, tree after tree, and h is the number of index bits in which neighbours differ (`sorted_queries`): on
+level l of a tree of arity 2^b a query's node is another than its neighbour's where h > b l, and then counts as that
+query's. So one comparison of h with numbers known beforehand finds all nodes, counting them numbers them, and a node's
+parent is the last one counted up to its query one level above.
 
 Source: p3-merkle-tree 0.8.0 (`pruning.rs`).
 """
@@ -16,10 +16,10 @@ from functools import lru_cache
 import numpy as np
 
 from whir_mlx.kernels.climb import RECORD_WORDS
+from whir_mlx.protocol.sorted_queries import INDEX_BITS, SortedQueries
 
 __all__ = ["OpenedNodes", "OpenedShape", "opened_shape"]
 
-_INDEX_BITS = 32
 _SIBLING = 0xFFFFFFFF
 _BEFORE_AND_AT = np.array([-1, 0])
 
@@ -51,11 +51,10 @@ class OpenedShape:
 
     def __init__(self, arity: int, shapes: tuple[tuple[int, int, int, int], ...]):
         queries, levels, widths, caps = np.array(shapes, np.int64).reshape(-1, 4).T
-        total, trees, most = int(queries.sum()), len(shapes), int(levels.max(initial=0))
-        self._arity, self._trees, self._levels = arity, trees, most
-        self._total, self._slot_bits, self._widths = total, total.bit_length(), widths
-        owner = np.repeat(np.arange(trees), queries)
-        self._tags = owner << (_INDEX_BITS + self._slot_bits) | np.arange(total)
+        trees, most = len(shapes), int(levels.max(initial=0))
+        self._arity, self._trees, self._levels, self._widths = arity, trees, most, widths
+        self._queries = SortedQueries(queries)
+        total, owner = self._queries.total, self._queries.owner
         self._starts = (np.cumsum(widths[owner]) - widths[owner]).astype(np.uint32)  # of the rows, by query
 
         # By tree: the places of its leaves, of its parents level by level, and of its last layer.
@@ -79,14 +78,8 @@ class OpenedShape:
 
     def nodes(self, indices: np.ndarray) -> OpenedNodes:
         """indices: (sum of q,) int64, tree after tree, each below the leaves of its tree, in any order."""
-        total, arity, record = self._total, self._arity, RECORD_WORDS + self._levels
-        keys = np.sort((indices << self._slot_bits) + self._tags)
-        pairs, slots = keys >> self._slot_bits, keys & ((1 << self._slot_bits) - 1)
-        differing = np.empty(total, np.int64)
-        differing[:1] = 1 << _INDEX_BITS
-        np.bitwise_xor(pairs[1:], pairs[:-1], out=differing[1:])
-        # The exponent of a double is the length of an integer below 2^53.
-        lengths = np.frexp(differing.astype(np.float64))[1]
+        total, arity, record = self._queries.total, self._arity, RECORD_WORDS + self._levels
+        pairs, slots, lengths = self._queries.sort(indices)
         exists = lengths[self._query] > self._bits
         before = np.zeros(len(exists) + 1, np.int64)
         np.cumsum(exists, out=before[1:])
@@ -115,7 +108,7 @@ class OpenedShape:
         records[:, 3] = records[:, 4] - needed
         records[:, 5:] = edges[:, 4:]
         again = np.flatnonzero(lengths == 0)
-        position = (pairs[self._query[top_place]] & ((1 << _INDEX_BITS) - 1)) >> self._bits[top_place]
+        position = (pairs[self._query[top_place]] & ((1 << INDEX_BITS) - 1)) >> self._bits[top_place]
         return OpenedNodes(
             tables=tables,
             sizes={

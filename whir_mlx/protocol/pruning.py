@@ -1,8 +1,8 @@
 """Pruning of Merkle openings: what the verifier of all queries together cannot compute itself, of many trees at once.
 
-Queries are sorted, tree after tree. h, the length of the exclusive or of two neighbours, is the number of index bits
-in which they differ, so on layer l of a tree of arity 2^b a query's node is the first of its group of siblings where
-h > b (l + 1), and a further node of the group where b (l + 1) >= h > b l: on one layer only.
+Queries are sorted, tree after tree, and h is the number of index bits in which neighbours differ (`sorted_queries`): on
+layer l of a tree of arity 2^b a query's node is the first of its group of siblings where h > b (l + 1), and a further
+node of the group where b (l + 1) >= h > b l: on one layer only.
 
 Source: p3-merkle-tree 0.8.0 (`pruning.rs`).
 """
@@ -14,10 +14,9 @@ from functools import lru_cache
 import numpy as np
 
 from whir_mlx.protocol.merkle_config import DIGEST_WIDTH
+from whir_mlx.protocol.sorted_queries import SortedQueries
 
 __all__ = ["PruningPlan", "prune", "pruning_plan"]
-
-_INDEX_BITS = 32
 
 
 class PruningPlan:
@@ -25,11 +24,8 @@ class PruningPlan:
 
     def __init__(self, arity: int, shapes: tuple[tuple[int, int], ...]):
         queries, layers = np.array(shapes, np.int64).reshape(-1, 2).T
-        total = int(queries.sum())
-        self._arity, self._log_arity, self._total = arity, arity.bit_length() - 1, total
-        self._slot_bits = total.bit_length()
-        owner = np.repeat(np.arange(len(shapes)), queries)
-        self._tags = owner << (_INDEX_BITS + self._slot_bits) | np.arange(total)
+        self._arity, self._log_arity, self._queries = arity, arity.bit_length() - 1, SortedQueries(queries)
+        owner = self._queries.owner
         # A place is (tree, layer, sorted query), in that order: these are its query's place among all, and its shift.
         first_query = np.cumsum(queries) - queries
         self._ends = np.cumsum(queries * layers)
@@ -55,13 +51,7 @@ class PruningPlan:
         if not len(self._layer):
             return [np.zeros((0, DIGEST_WIDTH), np.uint32) for _ in paths]
         arity, b = self._arity, self._log_arity
-        keys = np.sort((indices.astype(np.int64) << self._slot_bits) + self._tags)
-        pairs, slots = keys >> self._slot_bits, keys & ((1 << self._slot_bits) - 1)
-        differing = np.empty(self._total, np.int64)
-        differing[0] = 1 << _INDEX_BITS
-        # The exponent of a double is the length of an integer below 2^53.
-        np.bitwise_xor(pairs[1:], pairs[:-1], out=differing[1:])
-        lengths = np.frexp(differing.astype(np.float64))[1]
+        pairs, slots, lengths = self._queries.sort(indices.astype(np.int64))
         starts = np.flatnonzero(lengths[self._query] > self._group_bits)
         # The nodes that are not the first of their group; an equal index (length 0) is no node of its own.
         met = (lengths - 1) // b

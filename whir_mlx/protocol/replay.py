@@ -13,9 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from whir_mlx.field.constants import EXT_DEGREE, MONTY_ONE, P
+from whir_mlx.field.constants import EXT_DEGREE
 from whir_mlx.field.numpy_field import from_montgomery
-from whir_mlx.protocol.transcript import MAX_GRINDING_BITS, MAX_INDEX_BITS, Transcript
+from whir_mlx.protocol.transcript import Transcript
+from whir_mlx.protocol.transcript_limits import check_index_bits, no_grinding, witness_words
 
 __all__ = ["Replay"]
 
@@ -53,8 +54,7 @@ class Replay:
 
         0 bits draw nothing: None. Raises `ValueError` for other `bits`.
         """
-        if not 0 <= bits <= MAX_INDEX_BITS:
-            raise ValueError(f"index bits must be in 0..{MAX_INDEX_BITS}, got {bits}")
+        check_index_bits(bits)
         if bits == 0 or count == 0:
             return None
         place = self._draw(0, count, bits)
@@ -69,9 +69,8 @@ class Replay:
         bits > 0: between the two comes `check_pow` of each of (k,) witnesses, here Montgomery words; it makes
         error(number).
         """
-        _check_bits(bits)
-        absorbed, extra = messages, int(bits > 0)
-        if bits:
+        absorbed, extra = messages, int(not no_grinding(bits))
+        if extra:
             absorbed = np.concatenate((messages, witnesses[:, None]), axis=1)
         count, width, draws = len(messages), absorbed.shape[1], EXT_DEGREE + extra
         starts = range(self._count, self._count + count * draws, draws)
@@ -79,7 +78,7 @@ class Replay:
         self._steps += [(width + before, draws, 0, 0) for before in (self._num_waiting, *[0] * (count - 1))]
         self._words += [*self._waiting, absorbed.reshape(-1)]
         self._waiting, self._num_waiting, self._count = [], 0, starts.stop
-        if bits:
+        if extra:
             self._grinds += [(bits, start, partial(error, number)) for number, start in enumerate(starts)]
         places = [slice(start + extra, start + draws) for start in starts]
         self._noted.append(("rounds", messages, bits, witnesses, places))
@@ -90,12 +89,12 @@ class Replay:
 
         0 bits absorb nothing. Raises `ValueError` for bits that are not in 0..30.
         """
-        _check_bits(bits)
-        if bits:
-            self._waiting.append(np.array([witness * MONTY_ONE % P], dtype=np.uint32))
-            self._num_waiting += 1
-            self._grinds.append((bits, self._draw(1, 0, 0).start, error))
-            self._noted.append(("grind", bits, np.array([witness], dtype=np.uint32)))
+        if no_grinding(bits):
+            return
+        self._waiting.append(witness_words(witness))
+        self._num_waiting += 1
+        self._grinds.append((bits, self._draw(1, 0, 0).start, error))
+        self._noted.append(("grind", bits, np.array([witness], dtype=np.uint32)))
 
     @property
     def num_grinds(self) -> int:
@@ -148,8 +147,3 @@ class Replay:
                 recorded += [("grind", bits, from_montgomery(witnesses[number : number + 1]))] if bits else []
                 recorded.append(("sample", drawn[place]))
         return recorded
-
-
-def _check_bits(bits: int) -> None:
-    if not 0 <= bits <= MAX_GRINDING_BITS:
-        raise ValueError(f"grinding bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")

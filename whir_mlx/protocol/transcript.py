@@ -15,19 +15,14 @@ import numpy as np
 
 from whir_mlx.field.constants import MONTY_ONE, P
 from whir_mlx.field.numpy_field import to_montgomery
-from whir_mlx.kernels.challenge import challenge, challenge_grind, challenge_shares
+from whir_mlx.kernels.challenge import MAX_INDEX_BITS, challenge, challenge_grind, challenge_shares
 from whir_mlx.kernels.grind import grind_found, grind_shares, witness_of
 from whir_mlx.kernels.replay import replay
 from whir_mlx.protocol.pending_sum import PendingSum
 from whir_mlx.protocol.trace import rendered
+from whir_mlx.protocol.transcript_limits import check_index_bits, no_grinding, witness_words
 
-__all__ = ["MAX_GRINDING_BITS", "MAX_INDEX_BITS", "Transcript"]
-
-MAX_GRINDING_BITS = 30
-"""2^bits must stay below p."""
-
-MAX_INDEX_BITS = 27
-"""Up to 27 bits a uniform draw takes one sample (and p - 1 is the one value drawn again)."""
+__all__ = ["Transcript"]
 
 STATE_WORDS = 26
 MAX_SEGMENTS = 3
@@ -127,8 +122,7 @@ class Transcript:
 
         0 bits give zeros and draw nothing. Raises `ValueError` for other `bits`.
         """
-        if not 0 <= bits <= MAX_INDEX_BITS:
-            raise ValueError(f"index bits must be in 0..{MAX_INDEX_BITS}, got {bits}")
+        check_index_bits(bits)
         if bits == 0 or count == 0:
             return self.device.asarray(np.zeros(count, dtype=np.uint32))
         return self._draw_indices(bits, count, 0)[0]
@@ -151,7 +145,7 @@ class Transcript:
 
         0 bits give zero and leave the transcript as it is. Raises `ValueError` for other `bits`.
         """
-        if self._no_grinding(bits):
+        if no_grinding(bits):
             return self.device.asarray(np.zeros(1, dtype=np.uint32))
         pending = self._pending
         if pending and pending.fills_block and not (self._buffered or self._queue or self._after):
@@ -169,12 +163,12 @@ class Transcript:
 
     def check_pow(self, bits: int, witness: int) -> bool:
         """Absorbs the canonical `witness` and says whether it meets `bits` bits of difficulty (0..30; 0: always)."""
-        if self._no_grinding(bits):
+        if no_grinding(bits):
             return True
         self._record("grind", bits, np.array([witness], dtype=np.uint32))
         if self._ground:
             self._launch(0)
-        self._queue.append(np.array([int(witness) * MONTY_ONE % P], dtype=np.uint32))
+        self._queue.append(witness_words(witness))
         samples, _ = self._launch(1)
         return int(self.device.numpy(samples)[0]) * MONTY_INV % P & ((1 << bits) - 1) == 0
 
@@ -233,11 +227,6 @@ class Transcript:
         if self._ground and self._grinds is not None:
             self._grinds.append((self._ground, outcome))
         self._ground = 0
-
-    def _no_grinding(self, bits: int) -> bool:
-        if not 0 <= bits <= MAX_GRINDING_BITS:
-            raise ValueError(f"grinding bits must be in 0..{MAX_GRINDING_BITS}, got {bits}")
-        return bits == 0
 
     def _record(self, *step) -> None:
         if self._trace is not None:
