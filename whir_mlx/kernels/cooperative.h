@@ -77,6 +77,17 @@ KERNEL_FUNCTION void cooperative_halve(thread uint* sums, uint lane) {
   }
 }
 
+// Eight words of every lane, summed over the SIMD group: word lane mod 8 of the sums. Each halving leaves a lane half of the words.
+KERNEL_FUNCTION uint cooperative_sum_of_words(thread uint* words, uint lane) {
+  cooperative_halve<4>(words, lane);
+  cooperative_halve<2>(words, lane);
+  cooperative_halve<1>(words, lane);
+  uint sum = words[0];
+  UNROLLED_LOOP
+  for (int mask = 8; mask < REDUCE_WIDTH; mask *= 2) sum = field_add(sum, simd_shuffle_xor(sum, mask));
+  return sum;
+}
+
 // T_r of the words alone: sum_i d_i^r s_i, in lane r.
 KERNEL_FUNCTION uint cooperative_tails(thread Cooperative& c, uint s) {
   uint sums[16];

@@ -82,13 +82,7 @@ kernel void sumcheck_draw_fold(
   products = ext_select(ext_zero(), products, i < uint(pairs));
   slopes = ext_select(ext_zero(), slopes, i < uint(pairs));
   uint sums[8] = {products.x, products.y, products.z, products.w, slopes.x, slopes.y, slopes.z, slopes.w};
-  // Summed over the SIMD group: each halving leaves a lane half of the words, the last one word lane mod 8.
-  cooperative_halve<4>(sums, lane);
-  cooperative_halve<2>(sums, lane);
-  cooperative_halve<1>(sums, lane);
-  uint sum = sums[0];
-  UNROLLED_LOOP
-  for (int mask = 8; mask < REDUCE_WIDTH; mask *= 2) sum = field_add(sum, simd_shuffle_xor(sum, mask));
+  uint sum = cooperative_sum_of_words(sums, lane);
   STORE_IF(lane < uint(8), parts, lane + 8 * own, sum);
   GROUP_BARRIER();
   if (own == 0) {

@@ -118,13 +118,7 @@ kernel void sumcheck_rest(
     if (own < simd_groups) {
       uint words[8];
       round_words(words, f_level, w_level, pairs, s, turns);
-      // Summed over the SIMD group: each halving leaves a lane half of the words, the last one word lane mod 8.
-      cooperative_halve<4>(words, lane);
-      cooperative_halve<2>(words, lane);
-      cooperative_halve<1>(words, lane);
-      uint sum = words[0];
-      UNROLLED_LOOP
-      for (int mask = 8; mask < REDUCE_WIDTH; mask *= 2) sum = field_add(sum, simd_shuffle_xor(sum, mask));
+      uint sum = cooperative_sum_of_words(words, lane);
       STORE_IF(lane < uint(8), shares, lane + 8 * own, sum);
     }
     GROUP_BARRIER();
